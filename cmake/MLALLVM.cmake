@@ -1,0 +1,51 @@
+# LLVM and MLIR: the version check, compile settings and the two ways to link.
+#
+#   mla-mlir   an interface library that brings MLIR and LLVM, either as the
+#              two shared libraries (fast to link: dev, asan, ci) or as the
+#              static archives (self-contained: release, dist), never both.
+#   mla-llvm   the same for code that needs LLVM only.
+
+set(MLA_LLVM_MAJOR 22)
+find_package(MLIR QUIET CONFIG HINTS "/usr/lib/llvm-${MLA_LLVM_MAJOR}/lib/cmake/mlir")
+if(NOT MLIR_FOUND)
+  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}, but found none: "
+    "install the Debian packages llvm-${MLA_LLVM_MAJOR}-dev, libmlir-${MLA_LLVM_MAJOR}-dev and "
+    "mlir-${MLA_LLVM_MAJOR}-tools, or point MLIR_DIR at lib/cmake/mlir of such an installation")
+endif()
+if(NOT LLVM_VERSION_MAJOR EQUAL MLA_LLVM_MAJOR)
+  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}, "
+    "but found version ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+endif()
+if(NOT LLVM_ENABLE_RTTI)
+  message(FATAL_ERROR "mla-jit requires an LLVM built with RTTI, "
+    "but ${LLVM_DIR} (${LLVM_PACKAGE_VERSION}) was built without it")
+endif()
+message(STATUS "LLVM/MLIR ${LLVM_PACKAGE_VERSION} in ${LLVM_INSTALL_PREFIX}")
+
+set(MLIR_TABLEGEN_EXE mlir-tblgen)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+separate_arguments(MLA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${MLA_LLVM_DEFINITIONS})
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+add_library(mla-llvm INTERFACE)
+add_library(mla-mlir INTERFACE)
+if(MLA_LINK_STATIC)
+  # The exported MLIR targets bring libLLVM.so with them, so the archives are
+  # named as files. lld takes archives in any order and only what is used.
+  file(GLOB MLA_MLIR_ARCHIVES "${LLVM_LIBRARY_DIR}/libMLIR*.a")
+  list(FILTER MLA_MLIR_ARCHIVES EXCLUDE REGEX "MLIR(CAPI|Test)|TestPasses|TestDialect")
+  file(GLOB MLA_LLVM_ARCHIVES "${LLVM_LIBRARY_DIR}/libLLVM*.a")
+  find_library(MLA_ZLIB libz.a REQUIRED)
+  find_library(MLA_ZSTD libzstd.a REQUIRED)
+  target_link_libraries(mla-llvm INTERFACE ${MLA_LLVM_ARCHIVES} ${MLA_ZLIB} ${MLA_ZSTD} m dl pthread)
+  target_link_libraries(mla-mlir INTERFACE ${MLA_MLIR_ARCHIVES} mla-llvm)
+  target_link_options(mla-llvm INTERFACE -Wl,--as-needed -static-libstdc++ -static-libgcc)
+else()
+  target_link_libraries(mla-llvm INTERFACE LLVM)
+  target_link_libraries(mla-mlir INTERFACE MLIR LLVM)
+endif()

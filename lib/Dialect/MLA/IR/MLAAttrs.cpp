@@ -1,0 +1,178 @@
+//===- MLAAttrs.cpp -------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+#include "mla/Dialect/MLA/IR/MLAEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mla/Dialect/MLA/IR/MLAAttrs.cpp.inc"
+
+void MLADialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mla/Dialect/MLA/IR/MLAAttrs.cpp.inc"
+      >();
+}
+
+/// Parses ", name = value" with an integer value.
+static ParseResult parseField(AsmParser &parser, StringRef name,
+                              int64_t &value) {
+  return failure(parser.parseComma() || parser.parseKeyword(name) ||
+                 parser.parseEqual() || parser.parseInteger(value));
+}
+
+/// Parses ", name = value" with a string value.
+static ParseResult parseField(AsmParser &parser, StringRef name,
+                              StringAttr &value) {
+  std::string text;
+  if (parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual() ||
+      parser.parseString(&text))
+    return failure();
+  value = StringAttr::get(parser.getContext(), text);
+  return success();
+}
+
+/// Parses ", name = 8x2".
+static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
+                              int64_t &columns) {
+  SmallVector<int64_t> block;
+  if (parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(block, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  if (block.size() != 2)
+    return parser.emitError(loc) << "requires '" << name << "' as rows x columns, but got "
+                                 << block.size() << " dimensions";
+  rows = block[0];
+  columns = block[1];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+Attribute TargetAttr::parse(AsmParser &parser, Type) {
+  StringRef kind;
+  StringAttr cpu, features;
+  int64_t vectorBits, vectorRegisters, l1, l2;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&kind) ||
+      parseField(parser, "cpu", cpu) ||
+      parseField(parser, "features", features) ||
+      parseField(parser, "vector_bits", vectorBits) ||
+      parseField(parser, "vector_registers", vectorRegisters) ||
+      parseField(parser, "l1_bytes", l1) || parseField(parser, "l2_bytes", l2) ||
+      parser.parseGreater())
+    return {};
+  MLIRContext *context = parser.getContext();
+  return parser.getChecked<TargetAttr>(loc, context,
+                                       StringAttr::get(context, kind), cpu,
+                                       features, vectorBits, vectorRegisters,
+                                       l1, l2);
+}
+
+void TargetAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getKind().getValue() << ", cpu = " << getCpu()
+          << ", features = " << getFeatures()
+          << ", vector_bits = " << getVectorBits()
+          << ", vector_registers = " << getVectorRegisters()
+          << ", l1_bytes = " << getL1Bytes() << ", l2_bytes = " << getL2Bytes()
+          << '>';
+}
+
+LogicalResult
+TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   StringAttr kind, StringAttr cpu, StringAttr features,
+                   int64_t vectorBits, int64_t vectorRegisters, int64_t l1,
+                   int64_t l2) {
+  if (kind.getValue() != "host")
+    return emitError() << "requires a target kind of 'host', but got '"
+                       << kind.getValue() << "'";
+  if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512)
+    return emitError() << "requires vector_bits of 128, 256 or 512, but got "
+                       << vectorBits;
+  if (vectorRegisters < 8)
+    return emitError() << "requires vector_registers of at least 8, but got "
+                       << vectorRegisters;
+  if (l1 <= 0 || l2 <= 0)
+    return emitError() << "requires positive cache sizes, but got l1_bytes = "
+                       << l1 << ", l2_bytes = " << l2;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  StringRef dataflow, splitText;
+  int64_t blockM, blockN, splitTiles, qkRows, qkKeys, pvRows, pvVectors;
+  if (parser.parseLess() || parser.parseKeyword(&dataflow) ||
+      parseField(parser, "block_m", blockM) ||
+      parseField(parser, "block_n", blockN) || parser.parseComma() ||
+      parser.parseKeyword("split") || parser.parseEqual())
+    return {};
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&splitText))
+    return {};
+  std::optional<SplitPolicy> split = symbolizeSplitPolicy(splitText);
+  if (!split) {
+    parser.emitError(loc, "requires 'split' to be whole, balanced or "
+                          "row_local, but got '")
+        << splitText << "'";
+    return {};
+  }
+  if (parseField(parser, "split_tiles", splitTiles) ||
+      parseField(parser, "qk", qkRows, qkKeys) ||
+      parseField(parser, "pv", pvRows, pvVectors) || parser.parseGreater())
+    return {};
+  MLIRContext *context = parser.getContext();
+  return parser.getChecked<ScheduleAttr>(
+      loc, context, StringAttr::get(context, dataflow), blockM, blockN, *split,
+      splitTiles, qkRows, qkKeys, pvRows, pvVectors);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getDataflow().getValue() << ", block_m = " << getBlockM()
+          << ", block_n = " << getBlockN()
+          << ", split = " << stringifySplitPolicy(getSplit())
+          << ", split_tiles = " << getSplitTiles() << ", qk = " << getQkRows()
+          << 'x' << getQkKeys() << ", pv = " << getPvRows() << 'x'
+          << getPvVectors() << '>';
+}
+
+LogicalResult
+ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                     StringAttr dataflow, int64_t blockM, int64_t blockN,
+                     SplitPolicy split, int64_t splitTiles, int64_t qkRows,
+                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors) {
+  for (auto [name, value] :
+       {std::pair{"block_m", blockM}, {"block_n", blockN},
+        {"split_tiles", splitTiles}, {"qk rows", qkRows}, {"qk keys", qkKeys},
+        {"pv rows", pvRows}, {"pv vectors", pvVectors}})
+    if (value <= 0)
+      return emitError() << "requires a positive " << name << ", but got "
+                         << value;
+  for (auto [name, rows] : {std::pair{"qk", qkRows}, {"pv", pvRows}})
+    if (blockM % rows)
+      return emitError() << "requires block_m to be a multiple of the rows of "
+                         << name << ", but got " << blockM << " and " << rows;
+  if (blockN % qkKeys)
+    return emitError() << "requires block_n to be a multiple of the keys of "
+                          "qk, but got "
+                       << blockN << " and " << qkKeys;
+  return success();
+}

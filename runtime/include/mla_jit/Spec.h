@@ -1,0 +1,70 @@
+//===- Spec.h - What one decode kernel is specialised for -------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SPEC_H
+#define MLA_JIT_SPEC_H
+
+#include "mla_jit/Tensor.h"
+
+#include <string>
+#include <string_view>
+
+namespace mla_jit {
+
+/// How the keys of a request are found in the KV tensor.
+enum class KVLayout : uint8_t {
+  Dense, ///< k is [b, s, h_kv, d]: no table
+  Paged, ///< k is [pages, page_size, h_kv, d]; table [b, columns]
+  CSR,   ///< as Paged; kv_indptr [b + 1] into kv_indices
+};
+std::string_view toString(KVLayout layout);
+
+/// The static part of a decode problem: everything that is compiled in. Batch,
+/// lengths, strides, pointers, scale, mask parameters, number of splits and
+/// whether LSE is wanted are launch arguments. Defaults are DeepSeek-V3's
+/// decode with all heads on one device.
+struct Spec {
+  DType qDType = DType::BF16;   ///< q and q_rope: bf16, f16 or f32
+  DType kvDType = DType::BF16;  ///< k and k_rope: bf16, f16 or f32
+  DType outDType = DType::BF16; ///< out: bf16, f16 or f32 (LSE is f32)
+
+  int64_t numHeads = 128;  ///< h_q, query heads
+  int64_t numKVHeads = 1;  ///< h_kv, divides h_q
+  int64_t headDim = 576;   ///< d_qk, a multiple of 8
+  int64_t headDimV = 512;  ///< d_v <= d_qk, a multiple of 8: V = first columns
+  int64_t ropeDim = 0;     ///< 0: q and k are whole; else their last ropeDim
+                           ///< columns are the tensors q_rope and k_rope
+
+  KVLayout layout = KVLayout::Paged;
+  int64_t pageSize = 64;             ///< keys a page (Paged, CSR)
+  bool tableRows = false;            ///< request -> table row through table_rows
+  DType tableDType = DType::I32;     ///< table, kv_indices, kv_indptr, table_rows
+  DType lengthDType = DType::I32;    ///< seq_lens and q_offsets
+  bool raggedQ = false;              ///< q is [total_q, h_q, d] with q_offsets
+
+  std::string mask = "causal"; ///< "none", "causal", "sliding_window", ...
+  /// User score code: launch-time arguments ("%cap: f32, %t: memref<?xf32>")
+  /// and the body of the score region over %b, %h, %q, %k (i32: request, query
+  /// head, positions of query and key) and %score (f32, already scaled),
+  /// ending in mla.yield. Empty: none.
+  std::string scoreArguments;
+  std::string scoreBody;
+
+  /// Splits are a function of each row's own length only, so that its bits do
+  /// not depend on the batch it is in.
+  bool rowLocalSplits = false;
+  /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
+  std::string schedule;
+
+  /// The problem as MLIR text: one function "decode" around one mla.decode.
+  std::string toProblemText() const;
+};
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SPEC_H
