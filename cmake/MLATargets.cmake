@@ -19,7 +19,7 @@ if(MLA_CCACHE)
   add_compile_options(-Xclang -fno-pch-timestamp)
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations -Werror=return-type
   -fno-exceptions -fvisibility-inlines-hidden)
 add_link_options(-fuse-ld=lld -Wl,--gc-sections)
 add_compile_options(-ffunction-sections -fdata-sections)

@@ -131,7 +131,8 @@ void Comparer::compare(const char *name, const Tensor &tensor,
       bool missing =
           !std::memcmp(bytesOf(tensor, offset), untouched.data(), elementSize);
       mismatch(elementName(name, tensor, index) +
-               describe(": expected %.9g, but got %.9g", want, got) +
+               describe(": expected %.9g, but got %.9g", want,
+                        std::isnan(got) ? NAN : got) +
                (missing ? ", the pre-fill: not written" : ""));
     }
   });

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Pipelines/Registration.h"
-#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -20,4 +20,8 @@ void mla::registerDialects(DialectRegistry &registry) {
                   vector::VectorDialect>();
 }
 
-void mla::registerPasses() {}
+void mla::registerPasses() {
+  registerMLATransformsPasses();
+  registerCanonicalizerPass();
+  registerCSEPass();
+}

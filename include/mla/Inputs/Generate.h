@@ -56,8 +56,9 @@ struct GenOptions {
 /// of the C library's log and cos).
 ///
 /// Tensors, those that the spec has: q, q_rope, k, k_rope, table, kv_indptr,
-/// kv_indices, table_rows, seq_lens, q_offsets. With table_rows, rows of the
-/// table (or kv_indptr) are shuffled. Metadata: softmax_scale, seed, layout,
+/// kv_indices, table_rows, seq_lens, q_offsets. A row of kv_indptr ends after
+/// its spare entries. With table_rows, rows of the table (or kv_indptr, which
+/// then has one more element than there are rows) are shuffled. Metadata: softmax_scale, seed, layout,
 /// mask, head_dim_v, page_size.
 llvm::Expected<TensorSet> generateInputs(const Spec &spec,
                                          const GenOptions &options);

@@ -38,10 +38,17 @@ LogicalResult MLADialect::verifyOperationAttribute(Operation *op,
     return expect(isa<KernelAttr>(attribute.getValue()), "a #mla.kernel");
   if (name == kEntry)
     return expect(isa<IntegerAttr>(attribute.getValue()), "an integer");
-  if (name == kWorkspace) {
-    auto array = dyn_cast<ArrayAttr>(attribute.getValue());
-    return expect(array && llvm::all_of(array, llvm::IsaPred<BufferAttr>),
-                  "an array of #mla.buffer");
-  }
+  if (name == kSchedule)
+    return expect(isa<ScheduleAttr>(attribute.getValue()), "a #mla.schedule");
   return op->emitOpError("has an attribute '") << name << "' that the mla dialect does not know";
+}
+
+LogicalResult MLADialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned index,
+                                                   NamedAttribute attribute) {
+  if (attribute.getName() == kName && isa<StringAttr>(attribute.getValue()))
+    return success();
+  return op->emitOpError("requires attributes of argument ")
+         << index << " to be '" << kName << "' with a string, but got '"
+         << attribute.getName().getValue() << "' = " << attribute.getValue();
 }

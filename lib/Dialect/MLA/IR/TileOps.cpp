@@ -186,6 +186,10 @@ LogicalResult ScoreOp::verifyRegions() {
   return verifyScoreCode(*this, getBody(), "score_c2");
 }
 
+LogicalResult MaskOp::verify() {
+  return checkTile(*this, "mask_c1", "scores", getScores());
+}
+
 LogicalResult SoftmaxStepOp::verify() {
   if (failed(checkTile(*this, "softmax_step_c1", "scores", getScores())))
     return failure();

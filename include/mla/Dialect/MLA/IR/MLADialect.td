@@ -29,6 +29,7 @@ def MLA_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Module attribute: the machine that the module is compiled for
     /// (`#mla.target`). The only machine fact that a pass may read.
@@ -39,8 +40,8 @@ def MLA_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kEntry = "mla.entry";
     /// Argument attribute: the name that the runtime binds the argument by.
     static constexpr ::llvm::StringLiteral kName = "mla.name";
-    /// Function attribute: buffers of the workspace, an array of `#mla.buffer`.
-    static constexpr ::llvm::StringLiteral kWorkspace = "mla.workspace";
+    /// Function attribute: the `#mla.schedule` that an entry was tiled by.
+    static constexpr ::llvm::StringLiteral kSchedule = "mla.schedule";
 
     void registerAttributes();
     void registerTypes();

@@ -139,22 +139,6 @@ def MLA_ForSplitOp : MLA_WorkLoopOp<"for_split"> {
   }];
 }
 
-def MLA_KVLenOp : MLA_Op<"kv_len", [Pure]> {
-  let summary = "number of keys of an item's request, as i32";
-  let description = [{
-    Example:
-    ```mlir
-    func.func @f(%item: !mla.item) -> i32 {
-      %n = mla.kv_len %item
-      return %n : i32
-    }
-    ```
-  }];
-  let arguments = (ins MLA_ItemType:$item);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$item attr-dict";
-}
-
 def MLA_FullTilesOp : MLA_Op<"full_tiles", [Pure]> {
   let summary = "the part of a range of tiles that needs no mask";
   let description = [{
@@ -326,6 +310,30 @@ def MLA_ScoreOp : MLA_Op<"score", [SingleBlock, RecursiveMemoryEffects,
   let assemblyFormat = "$scores `at` $item `[` $tile `]` $body attr-dict `:` type($scores)";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def MLA_MaskOp : MLA_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "-inf for every score of a key that its query does not see";
+  let description = [{
+    Applies the plan's mask, and masks keys that do not exist. Rows past the item's
+    end are undefined.
+
+    Example:
+    ```mlir
+    func.func @f(%s: tensor<16x64xf32>, %plan: !mla.plan, %item: !mla.item, %t: index) {
+      %0 = mla.mask %s by %plan at %item[%t] : tensor<16x64xf32>
+      return
+    }
+    ```
+
+    Constraints:
+    * (mask_c1) scores are rows x keys.
+  }];
+  let arguments = (ins MLA_F32Tensor:$scores, MLA_PlanType:$plan, MLA_ItemType:$item,
+                       Index:$tile);
+  let results = (outs MLA_F32Tensor:$result);
+  let assemblyFormat = "$scores `by` $plan `at` $item `[` $tile `]` attr-dict `:` type($scores)";
+  let hasVerifier = 1;
 }
 
 def MLA_SoftmaxStepOp : MLA_Op<"softmax_step", [Pure]> {

@@ -1,0 +1,61 @@
+//===- Dataflow.h --------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A dataflow is one strategy of lowering a decode problem. Schedule selection,
+// support checks, user schedules and tuners all ask it the same questions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_DATAFLOW_DATAFLOW_H
+#define MLA_DATAFLOW_DATAFLOW_H
+
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mlir::mla {
+
+class Dataflow {
+public:
+  virtual ~Dataflow() = default;
+
+  /// The name that schedules give it by.
+  virtual StringRef getName() const = 0;
+
+  /// Whether it lowers to targets of this kind at all.
+  virtual bool supportsTarget(TargetAttr target) const = 0;
+
+  /// The schedules worth considering for a problem.
+  virtual SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
+                                              TargetAttr target) const = 0;
+
+  /// Nothing if the schedule can be lowered for the problem, else the reason
+  /// why not.
+  virtual std::optional<std::string> check(DecodeOp problem, TargetAttr target,
+                                           ScheduleAttr schedule) const = 0;
+
+  /// Predicted core cycles per key of one request with one query, all heads:
+  /// the number that selection minimises.
+  virtual double cost(DecodeOp problem, TargetAttr target,
+                      ScheduleAttr schedule) const = 0;
+};
+
+/// Register blocks of vectors on a CPU; rows of a tile share each key.
+std::unique_ptr<Dataflow> createHostBlocksDataflow();
+
+/// All dataflows, in the order in which ties are broken.
+ArrayRef<std::unique_ptr<Dataflow>> getDataflows();
+
+/// The dataflow of that name, or null.
+const Dataflow *findDataflow(StringRef name);
+
+} // namespace mlir::mla
+
+#endif // MLA_DATAFLOW_DATAFLOW_H

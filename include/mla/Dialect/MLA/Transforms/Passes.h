@@ -1,0 +1,47 @@
+//===- Passes.h ----------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_DIALECT_MLA_TRANSFORMS_PASSES_H
+#define MLA_DIALECT_MLA_TRANSFORMS_PASSES_H
+
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::mla {
+
+#define GEN_PASS_DECL
+#include "mla/Dialect/MLA/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mla/Dialect/MLA/Transforms/Passes.h.inc"
+
+/// Describes a CPU by LLVM's name of it, or "native". Fails with a reason for a
+/// name that is unknown or not of this machine's architecture.
+FailureOr<TargetAttr> makeHostTarget(MLIRContext *context, StringRef cpu,
+                                     std::string &reason);
+
+/// Names of the arguments that passes add to entries.
+namespace argument_names {
+inline constexpr llvm::StringLiteral kWorker = "worker";
+inline constexpr llvm::StringLiteral kNumWorkers = "num_workers";
+inline constexpr llvm::StringLiteral kPartialOut = "partial_out";
+inline constexpr llvm::StringLiteral kPartialLse = "partial_lse";
+inline constexpr llvm::StringLiteral kScratch = "scratch";
+} // namespace argument_names
+
+/// Appends an argument with an `mla.name` to a function, and returns it.
+BlockArgument appendArgument(func::FuncOp func, StringRef name, Type type);
+
+} // namespace mlir::mla
+
+#endif // MLA_DIALECT_MLA_TRANSFORMS_PASSES_H

@@ -1,0 +1,157 @@
+//===- HostBlocks.cpp -----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The cost model of the host dataflow (docs/dataflows.md derives it): cycles a
+// key, counted from the instructions of the register blocks and the traffic
+// between caches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dataflow/Dataflow.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+namespace {
+
+/// What the formulas need of a problem.
+struct Shape {
+  int64_t rows; // that share a key, with one query
+  int64_t kvHeads, headDim, headDimV, elementBytes;
+  double widen; // instructions to widen one vector of keys to f32
+
+  explicit Shape(DecodeOp op)
+      : rows(op.getNumHeads() / op.getNumKVHeads()), kvHeads(op.getNumKVHeads()),
+        headDim(op.getHeadDim()), headDimV(op.getHeadDimV()) {
+    Type type = cast<MemRefType>(op.getK().getType()).getElementType();
+    elementBytes = type.getIntOrFloatBitWidth() / 8;
+    widen = type.isBF16() ? 2 : type.isF16() ? 1 : 0;
+  }
+};
+
+/// Vector registers that a Q K^T block keeps live: accumulators, keys, one row.
+int64_t qkRegisters(ScheduleAttr s) {
+  return s.getQkRows() * s.getQkKeys() + s.getQkKeys() + 1;
+}
+
+/// The same for P V: accumulators, columns of V, one broadcast weight.
+int64_t pvRegisters(ScheduleAttr s) {
+  return s.getPvRows() * s.getPvVectors() + s.getPvVectors() + 1;
+}
+
+/// Cycles of one step of a block with `fmas` independent accumulators: two
+/// vector units, two load ports, a latency of 4 on each accumulator.
+double stepCycles(double fmas, double otherVector, double loads) {
+  return std::max({(fmas + otherVector) / 2, loads / 2, 4.0});
+}
+
+class HostBlocks : public Dataflow {
+public:
+  StringRef getName() const override { return "host_blocks"; }
+
+  bool supportsTarget(TargetAttr target) const override {
+    return target.isHost();
+  }
+
+  SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
+                                      TargetAttr target) const override {
+    static constexpr std::pair<int64_t, int64_t> kBlocks[] = {
+        {1, 4}, {2, 4}, {4, 2}, {4, 4}, {6, 2}, {8, 2}, {6, 4}, {8, 3}, {12, 2}, {16, 1}};
+    Shape shape(problem);
+    SmallVector<ScheduleAttr> schedules;
+    for (auto [qkRows, qkKeys] : kBlocks)
+      for (auto [pvRows, pvVectors] : kBlocks) {
+        // One tile height serves both blocks.
+        int64_t unit = std::lcm(qkRows, pvRows);
+        for (int64_t rows : {16, 32, 64, 128}) {
+          int64_t blockM = llvm::alignTo(std::min(rows, shape.rows), unit);
+          auto schedule = ScheduleAttr::get(
+              problem.getContext(), StringAttr::get(problem.getContext(), getName()),
+              blockM, qkKeys == 3 ? 48 : 64, SplitPolicy::Balanced,
+              /*split_tiles=*/16, qkRows, qkKeys, pvRows, pvVectors);
+          if (!check(problem, target, schedule) && !llvm::is_contained(schedules, schedule))
+            schedules.push_back(schedule);
+        }
+      }
+    return schedules;
+  }
+
+  std::optional<std::string> check(DecodeOp problem, TargetAttr target,
+                                   ScheduleAttr schedule) const override {
+    int64_t registers = target.getVectorRegisters();
+    for (auto [name, used] : {std::pair{"qk", qkRegisters(schedule)},
+                              std::pair{"pv", pvRegisters(schedule)}})
+      if (used > registers)
+        return llvm::formatv("register block '{0}' needs {1} vector registers, "
+                             "but the target has {2}",
+                             name, used, registers)
+            .str();
+    if (schedule.getBlockM() > 1024 || schedule.getBlockN() > 1024)
+      return llvm::formatv("a tile of {0} x {1} is over the limit of 1024 x 1024",
+                           schedule.getBlockM(), schedule.getBlockN())
+          .str();
+    if (schedule.getBlockN() % target.getLanes())
+      return llvm::formatv("block_n = {0} is not a multiple of the {1} f32 lanes "
+                           "of a vector",
+                           schedule.getBlockN(), target.getLanes())
+          .str();
+    return std::nullopt;
+  }
+
+  double cost(DecodeOp problem, TargetAttr target,
+              ScheduleAttr schedule) const override {
+    Shape shape(problem);
+    double lanes = target.getLanes();
+    // L2 delivers about half a vector a cycle.
+    double l2BytesPerCycle = target.getVectorBits() / 16.0;
+    double cycles = 0;
+    for (int64_t first = 0; first < shape.rows; first += schedule.getBlockM()) {
+      int64_t rows = std::min(schedule.getBlockM(), shape.rows - first);
+      double qkGroups = llvm::divideCeil(rows, schedule.getQkRows());
+      double pvGroups = llvm::divideCeil(rows, schedule.getPvRows());
+
+      double m = schedule.getQkRows(), n = schedule.getQkKeys();
+      double steps = shape.headDim / lanes;
+      // A horizontal sum is about 8 instructions an accumulator.
+      double qkBlock = steps * stepCycles(m * n, n * shape.widen, m + n) + m * n * 4;
+      cycles += qkGroups * qkBlock / n;
+
+      double c = schedule.getPvVectors();
+      m = schedule.getPvRows();
+      double columnBlocks = std::ceil(shape.headDimV / (lanes * c));
+      // O is read, rescaled and written once a tile.
+      double state = 1.5 * m * c / schedule.getBlockN();
+      cycles += pvGroups * columnBlocks *
+                (stepCycles(m * c, c * shape.widen, m + c) + state);
+
+      // Every group of rows reads the tile again, from L2 when L1 is too small.
+      double tileBytes = schedule.getBlockN() * shape.headDim * shape.elementBytes;
+      if (tileBytes > target.getL1Bytes())
+        cycles += (qkGroups * shape.headDim + pvGroups * shape.headDimV) *
+                  shape.elementBytes / l2BytesPerCycle * 0.5;
+      // O of a tall tile lives in L2.
+      if (rows * shape.headDimV * 4 > target.getL1Bytes())
+        cycles += 2.0 * rows * shape.headDimV * 4 / schedule.getBlockN() /
+                  l2BytesPerCycle;
+      // The softmax: about 24 instructions a vector of scores.
+      cycles += 12.0 * rows / lanes;
+      // From memory once a row block, at about 8 bytes a cycle and core.
+      cycles += shape.headDim * shape.elementBytes / 8.0 * 0.5;
+    }
+    return cycles * shape.kvHeads;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Dataflow> mla::createHostBlocksDataflow() {
+  return std::make_unique<HostBlocks>();
+}

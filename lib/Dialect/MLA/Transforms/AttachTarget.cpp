@@ -1,0 +1,100 @@
+//===- AttachTarget.cpp ---------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The one place that asks LLVM, or this machine, what a CPU can do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mlir::mla;
+
+namespace mlir::mla {
+#define GEN_PASS_DEF_ATTACHTARGET
+#include "mla/Dialect/MLA/Transforms/Passes.h.inc"
+} // namespace mlir::mla
+
+/// Size of a data cache of this machine, or `fallback` where the system does
+/// not tell.
+static int64_t cacheBytes(int name, int64_t fallback) {
+  long bytes = sysconf(name);
+  return bytes > 0 ? bytes : fallback;
+}
+
+FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
+                                          std::string &reason) {
+  constexpr int64_t kL1 = 32 << 10, kL2 = 1 << 20;
+  bool native = cpu == "native";
+  StringRef name = native ? llvm::sys::getHostCPUName() : cpu;
+  SmallVector<StringRef> valid;
+  llvm::X86::fillValidCPUArchList(valid, /*Only64Bit=*/true);
+  if (!llvm::is_contained(valid, name)) {
+    reason = ("requires an x86-64 CPU that LLVM knows (native, x86-64-v3, "
+              "x86-64-v4, znver4, ...), but got '" + name + "'").str();
+    return failure();
+  }
+
+  SmallVector<StringRef> implied;
+  llvm::X86::getFeaturesForCPU(name, implied);
+  llvm::StringSet<> features;
+  features.insert_range(implied);
+
+  // What the CPU of this name has and this machine does not (a hypervisor may
+  // hide features) is taken away by name.
+  std::string featureText;
+  int64_t l1 = kL1, l2 = kL2;
+  if (native) {
+    llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    llvm::sort(implied);
+    for (StringRef feature : implied) {
+      auto it = host.find(feature);
+      if (it == host.end() || it->second)
+        continue;
+      features.erase(feature);
+      featureText += (featureText.empty() ? "-" : ",-") + feature.str();
+    }
+    l1 = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, kL1);
+    l2 = cacheBytes(_SC_LEVEL2_CACHE_SIZE, kL2);
+  }
+
+  bool avx512 = features.contains("avx512f") && features.contains("avx512vl");
+  bool avx2 = features.contains("avx2") && features.contains("fma");
+  if (!avx2) {
+    reason = ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str();
+    return failure();
+  }
+  return TargetAttr::get(context, StringAttr::get(context, "host"),
+                         StringAttr::get(context, name),
+                         StringAttr::get(context, featureText),
+                         avx512 ? 512 : 256, avx512 ? 32 : 16, l1, l2);
+}
+
+namespace {
+struct AttachTarget : public mla::impl::AttachTargetBase<AttachTarget> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module->hasAttr(MLADialect::kTarget))
+      return;
+    std::string reason;
+    FailureOr<TargetAttr> target = makeHostTarget(&getContext(), cpu, reason);
+    if (failed(target)) {
+      module.emitError("option 'cpu' ") << reason;
+      return signalPassFailure();
+    }
+    module->setAttr(MLADialect::kTarget, *target);
+  }
+};
+} // namespace

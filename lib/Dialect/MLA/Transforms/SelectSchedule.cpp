@@ -1,0 +1,100 @@
+//===- SelectSchedule.cpp -------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dataflow/Dataflow.h"
+#include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+namespace mlir::mla {
+#define GEN_PASS_DEF_SELECTSCHEDULE
+#include "mla/Dialect/MLA/Transforms/Passes.h.inc"
+} // namespace mlir::mla
+
+namespace {
+
+struct Candidate {
+  ScheduleAttr schedule;
+  double cost;
+};
+
+struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto target = getOperation()->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>(
+        MLADialect::kTarget);
+    std::optional<SplitPolicy> policy = symbolizeSplitPolicy(split);
+    if (!policy) {
+      getOperation().emitError("option 'split' requires whole, balanced or "
+                               "row_local, but got '")
+          << split << "'";
+      return signalPassFailure();
+    }
+    WalkResult result = getOperation().walk([&](DecodeOp op) -> WalkResult {
+      if (!target)
+        return op.emitOpError("requires a module with 'mla.target' "
+                              "(see mla-attach-target), but got none");
+      if (op.getSchedule())
+        return checkGiven(op, target);
+      return select(op, target, *policy);
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  /// Checks a schedule that the user or a tuner wrote.
+  static LogicalResult checkGiven(DecodeOp op, TargetAttr target) {
+    ScheduleAttr schedule = *op.getSchedule();
+    StringRef name = schedule.getDataflow();
+    const Dataflow *dataflow = findDataflow(name);
+    if (!dataflow)
+      return op.emitOpError("requires a schedule with a known dataflow, but got '")
+             << name << "'";
+    if (!dataflow->supportsTarget(target))
+      return op.emitOpError("requires a dataflow for target '")
+             << target.getKind().getValue() << "', but got '" << name << "'";
+    if (std::optional<std::string> reason = dataflow->check(op, target, schedule))
+      return op.emitOpError("has a schedule that cannot be lowered: ") << *reason;
+    return success();
+  }
+
+  static LogicalResult select(DecodeOp op, TargetAttr target, SplitPolicy policy) {
+    SmallVector<Candidate> candidates;
+    for (const std::unique_ptr<Dataflow> &dataflow : getDataflows())
+      if (dataflow->supportsTarget(target))
+        for (ScheduleAttr schedule : dataflow->enumerate(op, target))
+          candidates.push_back({schedule, dataflow->cost(op, target, schedule)});
+    if (candidates.empty())
+      return op.emitOpError("has no schedule for target '")
+             << target.getKind().getValue() << "'";
+    llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+      return a.cost < b.cost;
+    });
+    ScheduleAttr s = candidates.front().schedule;
+    op.setScheduleAttr(ScheduleAttr::get(
+        op.getContext(), s.getDataflow(), s.getBlockM(), s.getBlockN(), policy,
+        s.getSplitTiles(), s.getQkRows(), s.getQkKeys(), s.getPvRows(),
+        s.getPvVectors()));
+
+    auto remark = remark::analysis(
+        op.getLoc(), remark::RemarkOpts::name("schedule").category("mla"));
+    remark << llvm::formatv("of {0} schedules, cycles a key:", candidates.size()).str();
+    for (const Candidate &candidate : ArrayRef(candidates).take_front(4)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << candidate.schedule;
+      remark << llvm::formatv(" {0:f1} {1};", candidate.cost, text).str();
+    }
+    return success();
+  }
+};
+
+} // namespace
