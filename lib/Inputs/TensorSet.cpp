@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <unistd.h>
 
 using namespace mla_jit;
 using llvm::ArrayRef;
@@ -50,6 +51,10 @@ static llvm::Expected<int64_t> spanOf(StringRef name, const Tensor &tensor) {
     return fail(name, "requires sizes within 63 bits, but got %s",
                 tensor.describe().c_str());
   return span;
+}
+
+static int64_t physicalMemory() {
+  return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
 llvm::Expected<Tensor> TensorSet::add(StringRef name, DType dtype,
@@ -96,10 +101,13 @@ llvm::Expected<Tensor> TensorSet::add(StringRef name, DType dtype,
                 tensor.describe().c_str());
   if (numBytes > 0) {
     void *bytes = nullptr;
-    if (posix_memalign(&bytes, kAlignment, numBytes) != 0)
+    // More than there is would be promised by some systems, and refused by a
+    // sanitizer with an abort.
+    if (numBytes > physicalMemory() ||
+        posix_memalign(&bytes, kAlignment, numBytes) != 0)
       return fail(name,
-                  "requires %lld bytes of memory, which are not available",
-                  (long long)numBytes);
+                  "requires %lld bytes of memory, but got a machine of %lld",
+                  (long long)numBytes, (long long)physicalMemory());
     std::memset(bytes, 0, numBytes);
     owned.bytes.reset(static_cast<uint8_t *>(bytes));
     owned.numBytes = numBytes;

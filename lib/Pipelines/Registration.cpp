@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Pipelines/Registration.h"
+#include "mla/Conversion/Passes.h"
+#include "mla/Pipelines/Pipelines.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Transforms/Passes.h"
@@ -22,6 +24,14 @@ void mla::registerDialects(DialectRegistry &registry) {
 
 void mla::registerPasses() {
   registerMLATransformsPasses();
+  registerMLAConversionPasses();
   registerCanonicalizerPass();
   registerCSEPass();
+  PassPipelineRegistration<ProblemToTileOptions>(
+      "mla-problem-to-tile", "phase: mla.decode to tile ops", buildProblemToTile);
+  PassPipelineRegistration<>("mla-tile-to-host",
+                             "phase: tile ops to loops over register blocks",
+                             buildTileToHost);
+  PassPipelineRegistration<>("mla-host-to-llvm", "phase: loops and vectors to LLVM IR",
+                             buildHostToLLVM);
 }

@@ -16,6 +16,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -40,7 +41,8 @@ struct Dense {
     q.assign(b * sQ * heads * 8, 0);
     k.assign(b * slots * 8, kNaN);
     for (int64_t i = 0; i < b; ++i)
-      std::fill_n(k.begin() + i * slots * 8, this->lengths[i] * 8, 0.0f);
+      std::fill_n(k.begin() + i * slots * 8,
+                  std::min<int64_t>(this->lengths[i], slots) * 8, 0.0f);
     problem.q = Tensor(q.data(), DType::F32, {b, sQ, heads, 8});
     problem.k = Tensor(k.data(), DType::F32, {b, slots, 1, 8});
     problem.seqLens = Tensor(this->lengths.data(), DType::I32, {b});

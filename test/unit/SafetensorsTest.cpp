@@ -128,9 +128,10 @@ TEST(TensorSetTest, RefusesBadTensors) {
   EXPECT_EQ(addError(set, "a", DType::F32, {1ll << 40, 1ll << 40}),
             "tensor 'a': requires sizes within 63 bits, but got "
             "f32[1099511627776, 1099511627776]");
-  EXPECT_EQ(addError(set, "a", DType::I64, {1ll << 58}),
-            "tensor 'a': requires 2305843009213693952 bytes of memory, which "
-            "are not available");
+  EXPECT_TRUE(
+      StringRef(addError(set, "a", DType::I64, {1ll << 58}))
+          .starts_with("tensor 'a': requires 2305843009213693952 bytes of "
+                       "memory, but got a machine of "));
   EXPECT_EQ(set.size(), 1u);
 }
 
@@ -150,8 +151,8 @@ TEST(TensorSetTest, ElementsRoundToNearestEven) {
       {DType::F16, 65504, 65504},
       {DType::F16, 65519, 65504},
       {DType::F16, 65520, INFINITY},
-      {DType::F16, 0x1.FFCp-15, 0x1.FFCp-15}, // subnormal
-      {DType::F16, 0x1.FFEp-15, 0x1p-14},     // rounds up to a normal
+      {DType::F16, 0x1.FF8p-15, 0x1.FF8p-15}, // subnormal
+      {DType::F16, 0x1.FFCp-15, 0x1p-14},     // rounds up to a normal
       {DType::F16, 1.0 / 3, 0x1.554p-2},
       {DType::F32, 1.0 / 3, 1.0f / 3},
       {DType::I32, -7, -7},
@@ -202,10 +203,14 @@ TEST_F(SafetensorsTest, RoundTrip) {
   EXPECT_EQ(read.entries()[2].name, "bf16");
 
   // Data begins 8-byte aligned, and equal sets make equal files.
-  auto bytes =
-      cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(file)));
-  EXPECT_EQ(bytes->getBuffer()[0] % 8, 0);
+  auto bytesOf = [&](StringRef name) {
+    return cantFail(
+        llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path(name))));
+  };
   cantFail(writeSafetensors(path("again.safetensors"), read));
+  EXPECT_EQ(bytesOf("set.safetensors")->getBuffer()[0] % 8, 0);
+  EXPECT_EQ(bytesOf("set.safetensors")->getBuffer(),
+            bytesOf("again.safetensors")->getBuffer());
 }
 
 TEST_F(SafetensorsTest, StridedTensorsAreWrittenContiguous) {
@@ -266,7 +271,7 @@ TEST_F(SafetensorsTest, HeaderLength) {
               "header length 18446744073709551615 reaches past the end of the "
               "file (2 bytes follow it)");
   expectError(writeBytes("\x20\0\0\0\0\0\0\0{\"q\": {\"dtype\":"s),
-              "header length 32 reaches past the end of the file (14 bytes "
+              "header length 32 reaches past the end of the file (15 bytes "
               "follow it)");
 }
 

@@ -58,8 +58,8 @@ struct GenOptions {
 /// Tensors, those that the spec has: q, q_rope, k, k_rope, table, kv_indptr,
 /// kv_indices, table_rows, seq_lens, q_offsets. A row of kv_indptr ends after
 /// its spare entries. With table_rows, rows of the table (or kv_indptr, which
-/// then has one more element than there are rows) are shuffled. Metadata: softmax_scale, seed, layout,
-/// mask, head_dim_v, page_size.
+/// then has one more element than there are rows) are shuffled. Metadata:
+/// softmax_scale, seed, layout, mask, head_dim_v, page_size.
 llvm::Expected<TensorSet> generateInputs(const Spec &spec,
                                          const GenOptions &options);
 

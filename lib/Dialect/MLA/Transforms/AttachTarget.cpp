@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Dialect/MLA/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <unistd.h>
@@ -45,10 +45,13 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
     return failure();
   }
 
-  SmallVector<StringRef> implied;
-  llvm::X86::getFeaturesForCPU(name, implied);
-  llvm::StringSet<> features;
-  features.insert_range(implied);
+  SmallVector<StringRef> listed;
+  llvm::X86::getFeaturesForCPU(name, listed);
+  llvm::StringMap<bool> features;
+  for (StringRef feature : listed) {
+    features[feature] = true;
+    llvm::X86::updateImpliedFeatures(feature, true, features);
+  }
 
   // What the CPU of this name has and this machine does not (a hypervisor may
   // hide features) is taken away by name.
@@ -56,20 +59,21 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
   int64_t l1 = kL1, l2 = kL2;
   if (native) {
     llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-    llvm::sort(implied);
-    for (StringRef feature : implied) {
-      auto it = host.find(feature);
-      if (it == host.end() || it->second)
-        continue;
-      features.erase(feature);
+    SmallVector<StringRef> hidden;
+    for (auto &[feature, present] : features)
+      if (auto it = host.find(feature); present && it != host.end() && !it->second)
+        hidden.push_back(feature);
+    llvm::sort(hidden);
+    for (StringRef feature : hidden) {
+      features[feature] = false;
       featureText += (featureText.empty() ? "-" : ",-") + feature.str();
     }
     l1 = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, kL1);
     l2 = cacheBytes(_SC_LEVEL2_CACHE_SIZE, kL2);
   }
 
-  bool avx512 = features.contains("avx512f") && features.contains("avx512vl");
-  bool avx2 = features.contains("avx2") && features.contains("fma");
+  bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl");
+  bool avx2 = features.lookup("avx2") && features.lookup("fma");
   if (!avx2) {
     reason = ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str();
     return failure();

@@ -1,0 +1,47 @@
+//===- Pipelines.h -------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The phases: one builder each, which mla-opt exposes as a named pipeline and the
+// runtime runs. A module may stop after any of them.
+//
+//   problem  mla-problem-to-tile  tile  mla-tile-to-host  host  mla-host-to-llvm  llvm
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_PIPELINES_PIPELINES_H
+#define MLA_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::mla {
+
+struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
+  Option<std::string> cpu{*this, "cpu",
+                          llvm::cl::desc("CPU to compile for, where the module has no "
+                                         "mla.target: native, x86-64-v3, x86-64-v4, ..."),
+                          llvm::cl::init("native")};
+  Option<std::string> split{*this, "split",
+                            llvm::cl::desc("split policy of chosen schedules: whole, "
+                                           "balanced or row_local"),
+                            llvm::cl::init("balanced")};
+};
+
+/// problem -> tile: target, schedule, tiles, splits, specialised loops.
+void buildProblemToTile(OpPassManager &pm, const ProblemToTileOptions &options);
+
+/// tile -> host: loops over register blocks.
+void buildTileToHost(OpPassManager &pm);
+
+/// host -> llvm: upstream's lowerings.
+void buildHostToLLVM(OpPassManager &pm);
+
+} // namespace mlir::mla
+
+#endif // MLA_PIPELINES_PIPELINES_H

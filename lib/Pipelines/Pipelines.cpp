@@ -1,0 +1,53 @@
+//===- Pipelines.cpp ------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Pipelines/Pipelines.h"
+#include "mla/Conversion/Passes.h"
+#include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void mla::buildProblemToTile(OpPassManager &pm, const ProblemToTileOptions &options) {
+  pm.addPass(createAttachTarget({options.cpu}));
+  pm.addNestedPass<func::FuncOp>(createSelectSchedule({options.split}));
+  pm.addNestedPass<func::FuncOp>(createTile());
+  pm.addPass(createSplitKV());
+  pm.addNestedPass<func::FuncOp>(createSpecializeTiles());
+  pm.addPass(createCSEPass());
+}
+
+void mla::buildTileToHost(OpPassManager &pm) {
+  pm.addPass(createConvertTileToHost());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mla::buildHostToLLVM(OpPassManager &pm) {
+  pm.addPass(createExpandMath());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true; // else truncf calls a libgcc symbol that may be missing
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createSCFToControlFlowPass());
+  ConvertVectorToLLVMPassOptions vector;
+  vector.reassociateFPReductions = true;
+  pm.addPass(createConvertVectorToLLVMPass(vector));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
