@@ -128,7 +128,9 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
     auto plans = main.getOps<PlanOp>();
     if (!schedule || plans.empty())
       return main.emitError("requires an '") << MLADialect::kSchedule << "' and an mla.plan";
-    int64_t kvHeads = (*plans.begin()).getKvHeads(), group = (*plans.begin()).getGroup();
+    PlanOp plan = *plans.begin();
+    MaskAttrInterface mask = plan.getMask();
+    int64_t kvHeads = plan.getKvHeads(), group = plan.getGroup();
 
     int64_t scratchBytes = 0;
     SmallVector<EntryAttr> entryAttrs;
@@ -146,13 +148,13 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
       entryAttrs.push_back(describeEntry(entry));
     }
     module->setAttr(MLADialect::kKernel, describeKernel(main, entryAttrs, schedule, scratchBytes,
-                                                        kvHeads, group));
+                                                        mask, kvHeads, group));
     return success();
   }
 
   static KernelAttr describeKernel(func::FuncOp main, ArrayRef<EntryAttr> entries,
                                    ScheduleAttr schedule, int64_t scratchBytes,
-                                   int64_t kvHeads, int64_t group) {
+                                   MaskAttrInterface mask, int64_t kvHeads, int64_t group) {
     MLIRContext *context = main.getContext();
     SmallVector<ArgumentAttr> arguments;
     SmallVector<BufferAttr> workspace;
@@ -170,7 +172,7 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
       else
         arguments.push_back(ArgumentAttr::get(context, name, argument.getType()));
     }
-    return KernelAttr::get(context, arguments, entries, workspace, schedule, kvHeads, group);
+    return KernelAttr::get(context, arguments, entries, workspace, schedule, mask, kvHeads, group);
   }
 };
 } // namespace

@@ -13,6 +13,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace mla_jit {
 
@@ -48,11 +50,11 @@ struct Spec {
   bool raggedQ = false;              ///< q is [total_q, h_q, d] with q_offsets
 
   std::string mask = "causal"; ///< "none", "causal", "sliding_window", ...
-  /// User score code: launch-time arguments ("%cap: f32, %t: memref<?xf32>")
-  /// and the body of the score region over %b, %h, %q, %k (i32: request, query
-  /// head, positions of query and key) and %score (f32, already scaled),
-  /// ending in mla.yield. Empty: none.
-  std::string scoreArguments;
+  /// User score code: names and MLIR types of its launch-time arguments (f32,
+  /// i32, or memrefs that it loads from), and the body of the score region over
+  /// %b, %h, %qpos, %kpos (i32: request, query head, positions of query and key)
+  /// and %score (f32, already scaled), ending in mla.yield. Empty: none.
+  std::vector<std::pair<std::string, std::string>> scoreArguments;
   std::string scoreBody;
 
   /// Splits are a function of each row's own length only, so that its bits do
@@ -60,9 +62,6 @@ struct Spec {
   bool rowLocalSplits = false;
   /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
   std::string schedule;
-
-  /// The problem as MLIR text: one function "decode" around one mla.decode.
-  std::string toProblemText() const;
 };
 
 } // namespace mla_jit

@@ -163,20 +163,21 @@ def MLA_Kernel : MLA_Attr<"Kernel", "kernel"> {
   let summary = "everything that the runtime knows of a compiled kernel";
   let description = [{
     Written by the last lowering of a target; the runtime marshals a launch from it
-    alone. `entries` run in order, each on every worker, with a barrier between;
-    `rows` is the row blocks' height, `keys` the keys a tile (for the count of
-    partial slots), and `split` how they are divided.
+    alone. `entries` run in order, each on every worker, with a barrier between.
+    `schedule`, `mask`, `kv_heads` and `group` (query heads a KV head) tell how many
+    partial slots a launch needs and which keys it reads.
   }];
   let parameters = (ins
     ArrayRefParameter<"::mlir::mla::ArgumentAttr">:$arguments,
     ArrayRefParameter<"::mlir::mla::EntryAttr">:$entries,
     ArrayRefParameter<"::mlir::mla::BufferAttr">:$workspace,
-    "::mlir::mla::ScheduleAttr":$schedule, "int64_t":$kv_heads,
+    "::mlir::mla::ScheduleAttr":$schedule,
+    "::mlir::Attribute":$mask, "int64_t":$kv_heads,
     "int64_t":$group);
   let assemblyFormat = [{
     `<` `arguments` `=` `[` $arguments `]` `,` `entries` `=` `[` $entries `]` `,`
     `workspace` `=` `[` $workspace `]` `,` `schedule` `=` $schedule `,`
-    `kv_heads` `=` $kv_heads `,` `group` `=` $group `>`
+    `mask` `=` $mask `,` `kv_heads` `=` $kv_heads `,` `group` `=` $group `>`
   }];
 }
 

@@ -1,0 +1,140 @@
+//===- Host.cpp -----------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Target/Host.h"
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+
+using namespace mlir;
+
+static constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mla::createHostMachine(ModuleOp module) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+  auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
+  if (!target || !target.isHost())
+    return llvm::createStringError("the module has no host target (mla.target)");
+  llvm::Triple triple(kTriple);
+  std::string error;
+  const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget)
+    return llvm::createStringError(error);
+  // LLVM prefers 256-bit vectors on some CPUs with AVX-512; the schedule decides.
+  std::string features = target.getFeatures().str();
+  if (target.getVectorBits() == 512)
+    features += (features.empty() ? "" : ",") + std::string("-prefer-256-bit");
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
+      triple, target.getCpu().getValue(), features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+/// Adds `<symbol>_packed(void **arguments)`, which loads each parameter of the
+/// function and calls it.
+static void addPackedEntry(llvm::Module &module, llvm::Function &function) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> builder(context);
+  llvm::Type *pointer = builder.getPtrTy();
+  auto *type = llvm::FunctionType::get(builder.getVoidTy(), {pointer}, false);
+  auto *packed = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                        function.getName() + "_packed", module);
+  packed->copyAttributesFrom(&function);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", packed));
+  SmallVector<llvm::Value *> arguments;
+  for (llvm::Argument &argument : function.args()) {
+    llvm::Value *slot = builder.CreateConstGEP1_64(pointer, packed->getArg(0), argument.getArgNo());
+    llvm::Value *address = builder.CreateLoad(pointer, slot);
+    arguments.push_back(builder.CreateLoad(argument.getType(), address));
+  }
+  builder.CreateCall(&function, arguments);
+  builder.CreateRetVoid();
+  function.setLinkage(llvm::Function::InternalLinkage);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+  auto kernel = module->getAttrOfType<KernelAttr>(MLADialect::kKernel);
+  if (!kernel)
+    return llvm::createStringError("the module has no mla.kernel: it is not at the llvm level");
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+
+  std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(module, context, "mla_kernel");
+  if (!result)
+    return llvm::createStringError("translation to LLVM IR failed");
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : *result)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", machine.getTargetCPU());
+      function.addFnAttr("target-features", machine.getTargetFeatureString());
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+  for (EntryAttr entry : kernel.getEntries()) {
+    llvm::Function *function = result->getFunction(entry.getSymbol().getValue());
+    if (!function || function->arg_size() != entry.getParams().size())
+      return llvm::createStringError("entry '" + entry.getSymbol().getValue() +
+                                     "' of mla.kernel does not describe its function");
+    addPackedEntry(*result, *function);
+  }
+  return result;
+}
+
+void mla::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  // The register blocks are vectorised and unrolled as the schedule says.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+llvm::Expected<std::string> mla::emitMachineCode(llvm::Module &module,
+                                                 llvm::TargetMachine &machine,
+                                                 MachineFormat format) {
+  SmallString<0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager passes;
+  auto type = format == MachineFormat::Object ? llvm::CodeGenFileType::ObjectFile
+                                              : llvm::CodeGenFileType::AssemblyFile;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    return llvm::createStringError("the target emits no machine code of this form");
+  passes.run(module);
+  return code.str().str();
+}

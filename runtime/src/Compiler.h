@@ -1,0 +1,44 @@
+//===- Compiler.h --------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Spec or MLIR text to machine code: the only file of the runtime that knows
+// MLIR. A context per compilation, so that nothing accumulates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_COMPILER_H
+#define MLA_JIT_SRC_COMPILER_H
+
+#include "mla_jit/Engine.h"
+
+namespace mla_jit {
+
+struct CompileRequest {
+  std::string mlir; ///< text at the problem or tile level
+  std::string name; ///< of the text, for messages
+  std::string cpu;
+  bool rowLocalSplits = false;
+};
+
+struct CompileResult {
+  std::string text; ///< of the stage that was asked for; object code for Object
+  std::shared_ptr<KernelInfo> info; ///< from Stage::Host on
+  std::vector<StageTime> times;
+};
+
+/// Compiles up to `stage`. Errors carry the stage and the diagnostics.
+llvm::Expected<CompileResult> compile(const CompileRequest &request, Stage stage);
+
+/// The problem that a spec describes, as MLIR text: a function "decode" around one
+/// mla.decode.
+llvm::Expected<std::string> buildProblemText(const Spec &spec);
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SRC_COMPILER_H

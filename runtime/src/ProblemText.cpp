@@ -1,0 +1,190 @@
+//===- ProblemText.cpp ----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A Spec as MLIR text at the problem level.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compiler.h"
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::createStringError;
+using llvm::formatv;
+
+namespace mla_jit {
+
+std::string_view toString(KVLayout layout) {
+  switch (layout) {
+  case KVLayout::Dense:
+    return "dense";
+  case KVLayout::Paged:
+    return "paged";
+  case KVLayout::CSR:
+    return "csr";
+  }
+  return "unknown";
+}
+
+/// Checks what the text cannot say or would say badly; the op's verifier does the
+/// rest.
+static llvm::Error checkSpec(const Spec &spec) {
+  auto isFloat = [](DType t) {
+    return t == DType::F32 || t == DType::F16 || t == DType::BF16;
+  };
+  auto isInt = [](DType t) { return t == DType::I32 || t == DType::I64; };
+  for (auto [name, dtype] : {std::pair{"q_dtype", spec.qDType}, {"kv_dtype", spec.kvDType},
+                             {"out_dtype", spec.outDType}})
+    if (!isFloat(dtype))
+      return createStringError(formatv("spec '{0}' requires bf16, f16 or f32, but got {1}", name,
+                                       toString(dtype)));
+  for (auto [name, dtype] :
+       {std::pair{"table_dtype", spec.tableDType}, {"length_dtype", spec.lengthDType}})
+    if (!isInt(dtype))
+      return createStringError(
+          formatv("spec '{0}' requires i32 or i64, but got {1}", name, toString(dtype)));
+  for (auto [name, value] :
+       {std::pair{"h_q", spec.numHeads}, {"h_kv", spec.numKVHeads}, {"d_qk", spec.headDim},
+        {"d_v", spec.headDimV}, {"page_size", spec.pageSize}})
+    if (value <= 0)
+      return createStringError(
+          formatv("spec '{0}' requires a positive number, but got {1}", name, value));
+  if (spec.numHeads % spec.numKVHeads)
+    return createStringError(formatv("spec 'h_q' requires a multiple of h_kv = {0}, but got {1}",
+                                     spec.numKVHeads, spec.numHeads));
+  for (auto [name, value] : {std::pair{"d_qk", spec.headDim}, {"d_v", spec.headDimV},
+                             {"d_rope", spec.ropeDim}})
+    if (value % 8)
+      return createStringError(
+          formatv("spec '{0}' requires a multiple of 8, but got {1}", name, value));
+  if (spec.ropeDim < 0 || spec.ropeDim >= spec.headDim)
+    return createStringError(formatv("spec 'd_rope' requires 0 <= d_rope < d_qk = {0}, but got {1}",
+                                     spec.headDim, spec.ropeDim));
+  if (spec.headDimV > spec.headDim - spec.ropeDim)
+    return createStringError(formatv(
+        "spec 'd_v' requires at most {0} (d_qk without the rope part), but got {1}: V is the "
+        "first columns of K",
+        spec.headDim - spec.ropeDim, spec.headDimV));
+  if (spec.tableRows && spec.layout == KVLayout::Dense)
+    return createStringError("spec 'table_rows' requires layout paged or csr, but got dense");
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// Builds the function: arguments in order, and the clauses that use them.
+class Writer {
+public:
+  /// Declares an argument and a clause of it alone.
+  void clause(llvm::StringRef keyword, llvm::StringRef name, std::string type) {
+    clauses += formatv("    {0}({1})\n", keyword, argument(name, type)).str();
+  }
+
+  /// Declares an argument; returns "%name : type".
+  std::string argument(llvm::StringRef name, std::string type) {
+    arguments += formatv("{0}\n    %{1}: {2} {{mla.name = \"{1}\"}",
+                         arguments.empty() ? "" : ",", name, type)
+                     .str();
+    return formatv("%{0} : {1}", name, type).str();
+  }
+
+  std::string arguments, clauses;
+};
+
+} // namespace
+
+/// A memref with free strides but the last.
+static std::string strided(std::string shape, DType dtype, int rank) {
+  std::string strides;
+  for (int i = 0; i < rank; ++i)
+    strides += i + 1 == rank ? "1" : "?, ";
+  return formatv("memref<{0}x{1}, strided<[{2}]>>", shape, toString(dtype), strides);
+}
+
+static llvm::Expected<llvm::SmallVector<std::string>> maskParameters(const std::string &mask) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::mla::MLADialect>();
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
+  auto attr = llvm::dyn_cast_or_null<mlir::mla::MaskAttrInterface>(
+      mlir::parseAttribute(mask, &context));
+  if (!attr)
+    return createStringError("spec 'mask' requires the name of a mask, but got '" +
+                             llvm::StringRef(mask).ltrim("#").drop_front(4) + "'");
+  llvm::SmallVector<std::string> names;
+  for (llvm::StringRef name : attr.getParameterNames())
+    names.push_back(name.str());
+  return names;
+}
+
+llvm::Expected<std::string> buildProblemText(const Spec &spec) {
+  if (llvm::Error error = checkSpec(spec))
+    return std::move(error);
+  std::string mask = spec.mask.rfind("#mla.", 0) == 0 ? spec.mask : "#mla." + spec.mask;
+  auto parameters = maskParameters(mask);
+  if (!parameters)
+    return parameters.takeError();
+
+  Writer w;
+  int64_t latent = spec.headDim - spec.ropeDim;
+  std::string tokens = spec.raggedQ ? "?x" : "?x?x";
+  int qRank = spec.raggedQ ? 3 : 4;
+  auto queries = [&](int64_t width, DType dtype) {
+    return strided(formatv("{0}{1}x{2}", tokens, spec.numHeads, width), dtype, qRank);
+  };
+  auto keys = [&](int64_t width) {
+    std::string page = spec.layout == KVLayout::Dense ? "?" : std::to_string(spec.pageSize);
+    return strided(formatv("?x{0}x{1}x{2}", page, spec.numKVHeads, width), spec.kvDType, 4);
+  };
+  std::string q = w.argument("q", queries(latent, spec.qDType));
+  if (spec.ropeDim)
+    q += ", " + w.argument("q_rope", queries(spec.ropeDim, spec.qDType));
+  w.clauses += "    q(" + q + ")\n";
+  std::string k = w.argument("k", keys(latent));
+  if (spec.ropeDim)
+    k += ", " + w.argument("k_rope", keys(spec.ropeDim));
+  w.clauses += "    k(" + k + ")\n";
+
+  std::string ints = formatv("memref<?x{0}>", toString(spec.tableDType));
+  if (spec.layout == KVLayout::Paged) {
+    w.clause("table", "table", strided("?x?", spec.tableDType, 2));
+  } else if (spec.layout == KVLayout::CSR) {
+    std::string indptr = w.argument("kv_indptr", ints);
+    w.clauses += "    csr(" + indptr + ", " + w.argument("kv_indices", ints) + ")\n";
+  }
+  if (spec.tableRows)
+    w.clause("table_rows", "table_rows", ints);
+  std::string lengths = formatv("memref<?x{0}>", toString(spec.lengthDType));
+  w.clause("seq_lens", "seq_lens", lengths);
+  if (spec.raggedQ)
+    w.clause("q_offsets", "q_offsets", lengths);
+  w.clause("scale", "softmax_scale", "f32");
+  w.clause("num_splits", "num_splits", "i32");
+  std::string maskClause = mask;
+  for (const std::string &name : *parameters)
+    maskClause += ", " + w.argument(name, "i32");
+  w.clauses += "    mask(" + maskClause + ")\n";
+  w.clause("out", "out", queries(spec.headDimV, spec.outDType));
+  std::string lseStrides = spec.raggedQ ? "?, ?" : "?, ?, ?";
+  w.clause("lse", "lse",
+           formatv("memref<{0}{1}xf32, strided<[{2}]>>", tokens, spec.numHeads, lseStrides));
+  w.clauses += formatv("    head_dim_v = {0}\n", spec.headDimV).str();
+  if (!spec.schedule.empty())
+    w.clauses += "    schedule = " + spec.schedule + "\n";
+  if (!spec.scoreBody.empty()) {
+    w.clauses += "    score {\n    ^bb0(%b: i32, %h: i32, %qpos: i32, %kpos: i32, %score: f32):\n" +
+                 spec.scoreBody + "\n    }\n";
+    for (auto [name, type] : spec.scoreArguments)
+      w.argument(name, type);
+  }
+  return formatv("func.func @decode({0}) {{\n  mla.decode\n{1}  return\n}\n", w.arguments, w.clauses)
+      .str();
+}
+
+} // namespace mla_jit

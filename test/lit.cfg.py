@@ -1,0 +1,46 @@
+"""lit suite over the tools; started through the build's lit.site.cfg.py."""
+
+import os
+import sys
+
+import lit.formats
+
+config.name = "mla-jit"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "scripts", "unit"]
+config.test_source_root = os.path.join(config.mla_source_root, "test")
+config.test_exec_root = os.path.join(config.mla_binary_root, "test")
+
+# A misspelt prefix, or a variable that leaks from one function's checks into
+# another's, fails instead of passing by chance.
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+
+# -Dverify_roundtrip=1: every mla-opt also checks that what it read survives
+# printing and reading.
+verify_roundtrip = lit_config.params.get("verify_roundtrip", "0")
+if verify_roundtrip not in ("0", "1"):
+    lit_config.fatal("requires verify_roundtrip to be 0 or 1, but got '%s'" % verify_roundtrip)
+
+
+def tool(name, directory, *arguments):
+    """Where a RUN line says `name`, run exactly that file."""
+    path = os.path.join(directory, name)
+    if not os.access(path, os.X_OK):
+        lit_config.fatal("requires %s, but found none: build it first" % path)
+    command = " ".join([path, *arguments])
+    config.substitutions.append((r"(?<![\w./-])%s(?![\w./-])" % name, command))
+
+
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%scripts", os.path.join(config.test_source_root, "scripts")))
+config.substitutions.append(("%mla_include", os.path.join(config.mla_source_root, "include")))
+config.substitutions.append(("%mlir_includes", " ".join("-I" + d for d in config.mlir_include_dirs)))
+for name in config.mla_test_tools:
+    if name == "mla-opt" and verify_roundtrip == "1":
+        tool(name, config.mla_tools_dir, "--verify-roundtrip")
+    else:
+        tool(name, config.mla_tools_dir)
+    config.available_features.add(name)
+for name in ["FileCheck", "not", "mlir-tblgen", "split-file"]:
+    tool(name, config.llvm_tools_dir)
