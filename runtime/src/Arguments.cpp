@@ -36,7 +36,11 @@ int KernelInfo::find(std::string_view name) const {
 }
 
 Arguments::Arguments(std::shared_ptr<const KernelInfo> info)
-    : info(std::move(info)), values(this->info->arguments.size()) {}
+    : info(std::move(info)), values(this->info->arguments.size()) {
+  // Automatic unless set.
+  if (int index = this->info->find("num_splits"); index >= 0)
+    values[index].set = true;
+}
 
 llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
   int index = info->find(name);

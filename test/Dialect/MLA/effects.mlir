@@ -1,6 +1,6 @@
-// The ops' memory effects, by what CSE may merge and remove.
+// The ops' memory effects, by what cleaning up may merge and remove.
 //
-// RUN: mla-opt %s --cse | FileCheck %s
+// RUN: mla-opt %s --canonicalize --cse | FileCheck %s
 
 // Pure ops that nothing uses go; loads that nothing uses too.
 

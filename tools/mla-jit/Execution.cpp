@@ -1,0 +1,128 @@
+//===- Execution.cpp ------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Execution.h"
+
+#include <cstring>
+
+using llvm::createStringError;
+
+namespace mla_jit {
+
+llvm::Expected<Execution> Execution::create(Engine &engine, const Problem &problem,
+                                            std::shared_ptr<Kernel> kernel) {
+  if (!kernel) {
+    auto prepared = engine.prepare(problem.spec);
+    if (!prepared)
+      return prepared.takeError();
+    kernel = std::move(*prepared);
+  }
+  Execution execution(problem, std::move(kernel));
+  if (llvm::Error error = execution.bind())
+    return std::move(error);
+  return execution;
+}
+
+llvm::Error Execution::bind() {
+  const KernelInfo &info = *kernel->info();
+  for (const TensorSet::Entry &entry : problem->inputs.entries())
+    if (arguments.has(entry.name))
+      if (llvm::Error error = arguments.set(entry.name, entry.tensor))
+        return error;
+
+  std::vector<std::pair<std::string, double>> scalars = problem->maskParameters;
+  scalars.insert(scalars.end(), problem->score.scalars.begin(), problem->score.scalars.end());
+  scalars.emplace_back("softmax_scale", problem->softmaxScale);
+  scalars.emplace_back("num_splits", problem->numSplits);
+  for (const auto &[name, value] : scalars)
+    if (arguments.has(name))
+      if (llvm::Error error = arguments.set(name, value))
+        return error;
+
+  // Outputs have q's leading shape.
+  Tensor q = problem->inputs.view("q");
+  if (!q.given())
+    return createStringError("tensor 'q' is missing from the inputs");
+  for (const char *name : {"out", "lse"}) {
+    int index = info.find(name);
+    if (index < 0)
+      continue;
+    const ArgumentInfo &argument = info.arguments[index];
+    std::vector<int64_t> shape(q.shape.begin(), q.shape.begin() + q.rank);
+    if (argument.rank < q.rank)
+      shape.pop_back();
+    else if (argument.rank == q.rank)
+      shape.back() = argument.shape[argument.rank - 1];
+    auto tensor = outputs.add(name, argument.dtype, shape);
+    if (!tensor)
+      return tensor.takeError();
+    if (llvm::Error error = arguments.set(name, *tensor))
+      return error;
+  }
+  if (llvm::Error error = arguments.check())
+    return error;
+  workspaceBytes = kernel->workspaceBytes(arguments);
+  int64_t words = (workspaceBytes + 3) / 4;
+  auto workspace = outputs.add("workspace", DType::F32, {words});
+  if (!workspace)
+    return workspace.takeError();
+  refill();
+  return llvm::Error::success();
+}
+
+void Execution::refill() {
+  for (const TensorSet::Entry &entry : outputs.entries()) {
+    auto bytes = outputs.storage(entry.name);
+    if (!bytes.empty())
+      std::memset(bytes.data(), oracle::kPrefillByte, bytes.size());
+  }
+}
+
+llvm::Error Execution::launch() {
+  return kernel->launch(arguments, outputs.view("workspace").data, workspaceBytes);
+}
+
+llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem) {
+  const TensorSet &in = problem.inputs;
+  oracle::Problem result;
+  result.q = in.view("q");
+  result.qRope = in.view("q_rope");
+  result.k = in.view("k");
+  result.kRope = in.view("k_rope");
+  result.table = in.view("table");
+  result.kvIndptr = in.view("kv_indptr");
+  result.kvIndices = in.view("kv_indices");
+  result.tableRows = in.view("table_rows");
+  result.seqLens = in.view("seq_lens");
+  result.qOffsets = in.view("q_offsets");
+  // The kernel takes the scale as f32.
+  result.scale = static_cast<float>(problem.softmaxScale);
+  result.headDimV = problem.spec.headDimV;
+  std::vector<int64_t> parameters;
+  for (const auto &[name, value] : problem.maskParameters)
+    parameters.push_back(static_cast<int64_t>(value));
+  auto mask = oracle::makeMask(problem.spec.mask, parameters);
+  if (!mask)
+    return createStringError("the oracle knows no mask '" + problem.spec.mask + "' with " +
+                             std::to_string(parameters.size()) + " parameters");
+  result.mask = *mask;
+  result.scoreMod = problem.score.reference;
+  return result;
+}
+
+llvm::Expected<oracle::Comparison> Execution::compare() const {
+  auto reference = oracleProblem(*problem);
+  if (!reference)
+    return reference.takeError();
+  oracle::Result expected = oracle::evaluate(*reference);
+  if (!expected.error.empty())
+    return createStringError(expected.error);
+  return oracle::compare(expected, outputs.view("out"), outputs.view("lse"));
+}
+
+} // namespace mla_jit

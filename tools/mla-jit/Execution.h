@@ -1,0 +1,74 @@
+//===- Execution.h -------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// One problem with its inputs, run through the engine and compared with the
+// oracle: what run, verify and bench have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TOOLS_EXECUTION_H
+#define MLA_JIT_TOOLS_EXECUTION_H
+
+#include "ScoreMods.h"
+#include "mla/Inputs/Generate.h"
+#include "mla_jit/Engine.h"
+
+#include <map>
+
+namespace mla_jit {
+
+/// Everything of a decode problem but the kernel.
+struct Problem {
+  Spec spec;
+  TensorSet inputs;
+  double softmaxScale = 0;
+  std::vector<std::pair<std::string, double>> maskParameters; ///< in the mask's order
+  ScoreMod score;
+  int64_t numSplits = 0;
+};
+
+/// A prepared kernel with outputs and workspace of one problem. Outputs, LSE and
+/// workspace are filled with NaN.
+class Execution {
+public:
+  /// Prepares the kernel of the problem's spec, or takes `kernel`.
+  static llvm::Expected<Execution> create(Engine &engine, const Problem &problem,
+                                          std::shared_ptr<Kernel> kernel = nullptr);
+
+  /// Checks the inputs' contents (lengths, table entries).
+  llvm::Error checkInputs() const { return arguments.checkContents(); }
+  llvm::Error launch();
+  /// Fills outputs and workspace with NaN again.
+  void refill();
+  /// Compares with the oracle.
+  llvm::Expected<oracle::Comparison> compare() const;
+
+  Kernel &getKernel() const { return *kernel; }
+  Arguments &getArguments() { return arguments; }
+  const TensorSet &getOutputs() const { return outputs; }
+  size_t workspaceSize() const { return workspaceBytes; }
+
+private:
+  Execution(const Problem &problem, std::shared_ptr<Kernel> kernel)
+      : problem(&problem), kernel(kernel), arguments(kernel->info()) {}
+  llvm::Error bind();
+
+  const Problem *problem;
+  std::shared_ptr<Kernel> kernel;
+  Arguments arguments;
+  TensorSet outputs; // out, lse and the workspace
+  size_t workspaceBytes = 0;
+};
+
+/// The oracle's view of a problem.
+llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem);
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_TOOLS_EXECUTION_H
