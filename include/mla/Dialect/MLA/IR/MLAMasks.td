@@ -22,5 +22,6 @@ class MLA_Mask<string name, string keyword>
 // The masks that exist, a file each.
 include "mla/Dialect/MLA/IR/Masks/NoMask.td"
 include "mla/Dialect/MLA/IR/Masks/Causal.td"
+include "mla/Dialect/MLA/IR/Masks/SlidingWindow.td"
 
 #endif // MLA_MASKS_TD
