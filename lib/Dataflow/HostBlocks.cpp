@@ -64,23 +64,28 @@ public:
   SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
                                       TargetAttr target) const override {
     static constexpr std::pair<int64_t, int64_t> kBlocks[] = {
-        {1, 4}, {2, 4}, {4, 2}, {4, 4}, {6, 2}, {8, 2}, {6, 4}, {8, 3}, {12, 2}, {16, 1}};
+        {1, 4}, {2, 4}, {4, 2}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
     Shape shape(problem);
     SmallVector<ScheduleAttr> schedules;
     for (auto [qkRows, qkKeys] : kBlocks)
-      for (auto [pvRows, pvVectors] : kBlocks) {
-        // One tile height serves both blocks.
-        int64_t unit = std::lcm(qkRows, pvRows);
-        for (int64_t rows : {16, 32, 64, 128}) {
-          int64_t blockM = llvm::alignTo(std::min(rows, shape.rows), unit);
+      for (auto [pvRows, pvVectors] : kBlocks)
+        for (auto [rows, kv] : {std::pair<int64_t, KVAccess>{16, KVAccess::Direct},
+                                {16, KVAccess::Staged},
+                                {32, KVAccess::Staged},
+                                {64, KVAccess::Staged},
+                                {128, KVAccess::Staged}}) {
+          // One tile height serves both blocks.
+          int64_t unit = std::lcm(qkRows, pvRows);
+          // A power of two, or whole vectors of rows.
+          int64_t height = std::min<int64_t>(rows, llvm::PowerOf2Ceil(shape.rows));
+          int64_t blockM = llvm::alignTo(height, unit);
           auto schedule = ScheduleAttr::get(
               problem.getContext(), StringAttr::get(problem.getContext(), getName()),
-              blockM, qkKeys == 3 ? 48 : 64, SplitPolicy::Balanced,
-              /*split_tiles=*/16, qkRows, qkKeys, pvRows, pvVectors);
+              blockM, 64, SplitPolicy::Balanced,
+              /*split_tiles=*/16, qkRows, qkKeys, pvRows, pvVectors, kv);
           if (!check(problem, target, schedule) && !llvm::is_contained(schedules, schedule))
             schedules.push_back(schedule);
         }
-      }
     return schedules;
   }
 
@@ -98,10 +103,19 @@ public:
       return llvm::formatv("a tile of {0} x {1} is over the limit of 1024 x 1024",
                            schedule.getBlockM(), schedule.getBlockN())
           .str();
-    if (schedule.getBlockN() % target.getLanes())
-      return llvm::formatv("block_n = {0} is not a multiple of the {1} f32 lanes "
-                           "of a vector",
-                           schedule.getBlockN(), target.getLanes())
+    if (int64_t rows = schedule.getQkRows();
+        !llvm::isPowerOf2_64(rows) || rows > target.getLanes())
+      return llvm::formatv("register block 'qk' of {0} rows is not a power of two of at most the "
+                           "{1} f32 lanes of a vector",
+                           rows, target.getLanes())
+          .str();
+    // Row state is vectors of rows.
+    int64_t height = schedule.getBlockM();
+    if (height < target.getLanes() ? !llvm::isPowerOf2_64(height)
+                                   : height % target.getLanes() != 0)
+      return llvm::formatv("block_m = {0} is neither a power of two nor a multiple of the {1} f32 "
+                           "lanes of a vector",
+                           height, target.getLanes())
           .str();
     return std::nullopt;
   }

@@ -266,6 +266,18 @@ private:
 
 } // namespace
 
+llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<mla::MLADialect>();
+  std::string reason;
+  FailureOr<mla::TargetAttr> target = mla::makeHostTarget(&context, cpu, reason);
+  if (failed(target))
+    return createStringError("option 'cpu' " + reason);
+  return TargetInfo{target->getCpu().str(),      target->getFeatures().str(),
+                    target->getVectorBits(),     target->getVectorRegisters(),
+                    target->getL1Bytes(),        target->getL2Bytes()};
+}
+
 llvm::Expected<CompileResult> compile(const CompileRequest &request, Stage stage) {
   return Compilation(request).run(stage);
 }

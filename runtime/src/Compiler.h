@@ -20,7 +20,7 @@
 namespace mla_jit {
 
 struct CompileRequest {
-  std::string mlir; ///< text at the problem or tile level
+  std::string mlir; ///< text at the problem, tile or host level
   std::string name; ///< of the text, for messages
   std::string cpu;
   bool rowLocalSplits = false;
@@ -34,6 +34,9 @@ struct CompileResult {
 
 /// Compiles up to `stage`. Errors carry the stage and the diagnostics.
 llvm::Expected<CompileResult> compile(const CompileRequest &request, Stage stage);
+
+/// Describes the CPU of that name.
+llvm::Expected<TargetInfo> describeTarget(const std::string &cpu);
 
 /// The problem that a spec describes, as MLIR text: a function "decode" around one
 /// mla.decode.

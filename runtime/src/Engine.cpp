@@ -49,6 +49,8 @@ Engine::~Engine() = default;
 
 int Engine::numWorkers() const { return state->pool->size(); }
 
+llvm::Expected<TargetInfo> Engine::target() const { return describeTarget(state->cpu); }
+
 static llvm::Expected<CompileRequest> requestFor(const Spec &spec, const std::string &cpu) {
   auto text = buildProblemText(spec);
   if (!text)

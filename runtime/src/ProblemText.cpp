@@ -108,16 +108,22 @@ static std::string strided(std::string shape, DType dtype, int rank) {
   return formatv("memref<{0}x{1}, strided<[{2}]>>", shape, toString(dtype), strides);
 }
 
-static llvm::Expected<llvm::SmallVector<std::string>> maskParameters(const std::string &mask) {
+/// The attribute of a mask that may be given by its name alone.
+static std::string maskText(std::string_view mask) {
+  bool isFull = mask.rfind("#mla.", 0) == 0;
+  return (isFull ? "" : "#mla.") + std::string(mask);
+}
+
+llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::mla::MLADialect>();
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
   auto attr = llvm::dyn_cast_or_null<mlir::mla::MaskAttrInterface>(
-      mlir::parseAttribute(mask, &context));
+      mlir::parseAttribute(maskText(mask), &context));
   if (!attr)
     return createStringError("spec 'mask' requires the name of a mask, but got '" +
-                             llvm::StringRef(mask).ltrim("#").drop_front(4) + "'");
-  llvm::SmallVector<std::string> names;
+                             std::string(mask) + "'");
+  std::vector<std::string> names;
   for (llvm::StringRef name : attr.getParameterNames())
     names.push_back(name.str());
   return names;
@@ -126,8 +132,7 @@ static llvm::Expected<llvm::SmallVector<std::string>> maskParameters(const std::
 llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   if (llvm::Error error = checkSpec(spec))
     return std::move(error);
-  std::string mask = spec.mask.rfind("#mla.", 0) == 0 ? spec.mask : "#mla." + spec.mask;
-  auto parameters = maskParameters(mask);
+  auto parameters = maskParameters(spec.mask);
   if (!parameters)
     return parameters.takeError();
 
@@ -166,7 +171,7 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
     w.clause("q_offsets", "q_offsets", lengths);
   w.clause("scale", "softmax_scale", "f32");
   w.clause("num_splits", "num_splits", "i32");
-  std::string maskClause = mask;
+  std::string maskClause = maskText(spec.mask);
   for (const std::string &name : *parameters)
     maskClause += ", " + w.argument(name, "i32");
   w.clauses += "    mask(" + maskClause + ")\n";

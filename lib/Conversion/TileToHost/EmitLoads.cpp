@@ -18,7 +18,7 @@ void HostEmitter::emit(LoadQOp op) {
   const ItemValues &item = itemOf(op.getItem());
   auto type = cast<RankedTensorType>(op.getResult().getType());
   Value buffer = allocate(type.getShape(), f32);
-  buffers[op.getResult()] = {buffer, &item};
+  buffers[op.getResult()] = {buffer, &item, {}, {}};
 
   forLoop(index(0), item.numRows, 1, [&](Value r) {
     auto [query, head] = rowPosition(item, r);
@@ -98,5 +98,24 @@ void HostEmitter::emit(LoadKVOp op) {
       memref::StoreOp::create(builder, loc, offset, offsets, j);
     }
   });
+  if (schedule.getKv() == KVAccess::Staged)
+    stage(tile);
   kvTiles[op.getResult()] = tile;
+}
+
+/// Copies the keys that exist, widened to f32.
+void HostEmitter::stage(KVTileBuffer &tile) {
+  Value staged = allocate({tile.type.getKeys(), tile.type.getHeadDim()}, f32);
+  forLoop(tile.begin, tile.end, 1, [&](Value key) {
+    int64_t firstColumn = 0;
+    for (auto [part, width] : llvm::enumerate(tile.partWidths())) {
+      Value source = keyRow(tile, part, key);
+      forVectors(width, [&](Value column, int64_t lanes) {
+        storeVector(loadVector(source, column, lanes), staged,
+                    {key, add(column, index(firstColumn))});
+      });
+      firstColumn += width;
+    }
+  });
+  tile.staged = staged;
 }

@@ -13,18 +13,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostEmitter.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::mla;
 
-/// A view of the columns of one key: its offset was computed by load_kv.
+SmallVector<int64_t, 2> KVTileBuffer::partWidths() const {
+  if (staged)
+    return {type.getHeadDim()};
+  SmallVector<int64_t, 2> widths;
+  for (Value part : parts)
+    widths.push_back(cast<MemRefType>(part.getType()).getShape().back());
+  return widths;
+}
+
 Value HostEmitter::keyRow(const KVTileBuffer &kv, unsigned part, Value key) {
-  Value source = kv.parts[part];
-  auto type = cast<MemRefType>(source.getType());
-  int64_t width = type.getShape().back();
-  Value offset = memref::LoadOp::create(builder, loc, kv.offsets[part], key);
+  Value source = kv.staged ? kv.staged : kv.parts[part];
+  int64_t width = kv.partWidths()[part];
+  Value offset = kv.staged
+                     ? mul(key, index(width))
+                     : memref::LoadOp::create(builder, loc, kv.offsets[part], key).getResult();
   auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
-  auto rowType = MemRefType::get({width}, type.getElementType(), layout);
+  auto rowType = MemRefType::get(
+      {width}, cast<MemRefType>(source.getType()).getElementType(), layout);
   return memref::ReinterpretCastOp::create(
       builder, loc, rowType, source, OpFoldResult(offset),
       ArrayRef<OpFoldResult>{builder.getIndexAttr(width)},
@@ -39,8 +50,8 @@ void HostEmitter::emit(QKOp op) {
   const TileBuffer &q = buffers.at(op.getQ());
   const KVTileBuffer &kv = kvTiles.at(op.getKv());
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  Value scores = allocate(type.getShape(), f32);
-  buffers[op.getResult()] = {scores, q.item};
+  Value scores = allocate({type.getDimSize(1), type.getDimSize(0)}, f32);
+  buffers[op.getResult()] = {scores, q.item, kv.begin, kv.end};
 
   // Rows outside: a group of rows stays in L1 while the keys stream from L2.
   int64_t keys = schedule.getQkKeys();
@@ -64,11 +75,10 @@ void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Val
   Value zero = broadcast(f32Constant(0), lanes);
   SmallVector<Value> sums(numRows * numKeys, zero);
   int64_t firstColumn = 0;
-  for (unsigned part = 0; part < kv.parts.size(); ++part) {
+  for (auto [part, width] : llvm::enumerate(kv.partWidths())) {
     SmallVector<Value> keyRows;
     for (Value k : keys)
       keyRows.push_back(keyRow(kv, part, k));
-    int64_t width = cast<MemRefType>(kv.parts[part].getType()).getShape().back();
     int64_t whole = width / lanes * lanes;
 
     auto step = [&](Value column, int64_t vectorWidth, ValueRange state) {
@@ -103,13 +113,90 @@ void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Val
     firstColumn += width;
   }
 
-  for (int64_t i = 0; i < numRows; ++i)
-    for (int64_t j = 0; j < numKeys; ++j) {
-      Value sum = vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
-                                              sums[i * numKeys + j],
-                                              arith::FastMathFlags::reassoc);
-      memref::StoreOp::create(builder, loc, sum, scores, ValueRange{rows[i], keys[j]});
+  // As many keys at once as fill a vector with sums.
+  int64_t keysAtOnce = std::min(std::max<int64_t>(lanes / numRows, 1), numKeys);
+  for (int64_t j = 0; j < numKeys; j += keysAtOnce) {
+    SmallVector<Value> group;
+    for (int64_t k = j; k < std::min(j + keysAtOnce, numKeys); ++k)
+      for (int64_t i = 0; i < numRows; ++i)
+        group.push_back(sums[i * numKeys + k]);
+    Value total = sumAcross(group);
+    for (int64_t k = 0; k * numRows < static_cast<int64_t>(group.size()); ++k) {
+      Value part = vector::ExtractStridedSliceOp::create(
+          builder, loc, total, ArrayRef<int64_t>{k * numRows}, ArrayRef<int64_t>{numRows},
+          ArrayRef<int64_t>{1});
+      storeVector(part, scores, {keys[j + k], row});
     }
+  }
+}
+
+/// A tree: each step takes two vectors whose lanes are parts of sums, and makes one
+/// with half as many parts a sum. Steps within 128-bit lanes are the cheap ones, so
+/// they decide where sums end up, and the vectors enter in the order that undoes it.
+Value HostEmitter::sumAcross(ArrayRef<Value> vectors) {
+  int64_t count = vectors.size(), leaves = llvm::PowerOf2Ceil(count);
+  // The masks of a step from `width` parts a sum to half of it.
+  auto masks = [&](int64_t width) {
+    SmallVector<int64_t> low, high;
+    if (width > 4) {
+      for (int64_t source : {int64_t(0), lanes})
+        for (int64_t i = 0; i < lanes; i += width)
+          for (int64_t j = 0; j < width / 2; ++j) {
+            low.push_back(source + i + j);
+            high.push_back(source + i + j + width / 2);
+          }
+      return std::pair(low, high);
+    }
+    int64_t next = width == 4 ? 1 : 2; // neighbours of a pair, and of the other part
+    for (int64_t i = 0; i < lanes; i += 4)
+      for (int64_t source : {int64_t(0), lanes})
+        for (int64_t j = 0; j < 2; ++j) {
+          low.push_back(source + i + j * next);
+          high.push_back(source + i + j * next + 3 - next);
+        }
+    return std::pair(low, high);
+  };
+
+  // Where do sums end up? Follow the leaf of each lane.
+  SmallVector<SmallVector<int64_t>> labels;
+  for (int64_t i = 0; i < leaves; ++i)
+    labels.push_back(SmallVector<int64_t>(lanes, i));
+  for (int64_t width = lanes; width > 1; width /= 2) {
+    auto low = masks(width).first;
+    SmallVector<SmallVector<int64_t>> next;
+    for (size_t i = 0; i < labels.size(); i += 2) {
+      const auto &x = labels[i], &y = labels[labels.size() > 1 ? i + 1 : i];
+      SmallVector<int64_t> merged;
+      for (int64_t lane : low)
+        merged.push_back(lane < lanes ? x[lane] : y[lane - lanes]);
+      next.push_back(merged);
+    }
+    labels = std::move(next);
+  }
+  SmallVector<int64_t> leafOf, lanesUsed; // in order of lanes, without repeats
+  for (auto [lane, leaf] : llvm::enumerate(labels.front()))
+    if (!llvm::is_contained(leafOf, leaf)) {
+      leafOf.push_back(leaf);
+      lanesUsed.push_back(lane);
+    }
+
+  Value zero = broadcast(f32Constant(0), lanes);
+  SmallVector<Value> level(leaves, zero);
+  for (int64_t i = 0; i < count; ++i)
+    level[leafOf[i]] = vectors[i];
+  for (int64_t width = lanes; width > 1; width /= 2) {
+    auto [low, high] = masks(width);
+    SmallVector<Value> next;
+    for (size_t i = 0; i < level.size(); i += 2) {
+      Value x = level[i], y = level[level.size() > 1 ? i + 1 : i];
+      Value a = vector::ShuffleOp::create(builder, loc, x, y, low);
+      Value b = vector::ShuffleOp::create(builder, loc, x, y, high);
+      next.push_back(arith::AddFOp::create(builder, loc, a, b));
+    }
+    level = std::move(next);
+  }
+  lanesUsed.truncate(count);
+  return vector::ShuffleOp::create(builder, loc, level.front(), level.front(), lanesUsed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,7 +257,7 @@ void HostEmitter::emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value al
     for (auto [c, width] : llvm::zip_equal(columns, widths))
       v.push_back(loadVector(values, c, width));
     for (int64_t i = 0; i < numRows; ++i) {
-      Value weight = memref::LoadOp::create(builder, loc, p, ValueRange{rows[i], key});
+      Value weight = memref::LoadOp::create(builder, loc, p, ValueRange{key, rows[i]});
       for (auto [c, width] : llvm::enumerate(widths)) {
         Value &sum = next[i * widths.size() + c];
         sum = vector::FMAOp::create(builder, loc, broadcast(weight, width), v[c], sum);

@@ -8,7 +8,8 @@
 
 //
 // Code on scores: the region of mla.score and the mask's predicate are scalar
-// code, cloned here over vectors of keys of one row.
+// code, cloned here over vectors of rows. Head and query vary by lane, the key does
+// not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,27 +18,26 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-FailureOr<Value> HostEmitter::cloneOverLanes(Block &block, ValueRange arguments,
-                                             int64_t width) {
+FailureOr<Value> HostEmitter::cloneOverRows(Block &block, ValueRange arguments) {
   IRMapping local(mapping);
   local.map(block.getArguments(), arguments);
   auto isVector = [](Value value) { return isa<VectorType>(value.getType()); };
 
   for (Operation &op : block.without_terminator()) {
     if (op.getNumResults() != 1 || op.getNumRegions())
-      return op.emitOpError("in score code has no lowering to vectors of keys");
+      return op.emitOpError("in score code has no lowering to vectors of rows");
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(local.lookupOrDefault(operand));
     if (llvm::none_of(operands, isVector)) {
-      builder.clone(op, local); // the same for all keys
+      builder.clone(op, local); // the same for all rows
       continue;
     }
-    auto type = VectorType::get(width, op.getResult(0).getType());
+    auto type = VectorType::get(rowLanes, op.getResult(0).getType());
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
-      // A table read by key: lane by lane.
+      // A table read by row: lane by lane.
       Value lanesRead = arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
-      for (int64_t lane = 0; lane < width; ++lane) {
+      for (int64_t lane = 0; lane < rowLanes; ++lane) {
         SmallVector<Value> indices;
         for (Value operand : ArrayRef(operands).drop_front())
           indices.push_back(isVector(operand)
@@ -53,41 +53,50 @@ FailureOr<Value> HostEmitter::cloneOverLanes(Block &block, ValueRange arguments,
     for (auto [operand, value] : llvm::zip_equal(clone->getOpOperands(), operands)) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(clone);
-      operand.set(isVector(value) ? value : broadcast(value, width));
+      operand.set(isVector(value) ? value : broadcast(value, rowLanes));
     }
     clone->getResult(0).setType(type);
   }
   Value result = local.lookupOrDefault(block.getTerminator()->getOperand(0));
-  return isVector(result) ? result : broadcast(result, width);
+  return isVector(result) ? result : broadcast(result, rowLanes);
 }
 
-LogicalResult HostEmitter::emitScoreLoop(Value scores, const ItemValues &item, Value tile,
-                                         Block &block) {
+LogicalResult HostEmitter::emitScoreLoop(const TileBuffer &scores, Value tile, Block &block) {
   auto toI32 = [&](Value value) -> Value {
-    return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+    Type type = builder.getI32Type();
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      type = vector.clone(type);
+    return arith::IndexCastOp::create(builder, loc, type, value);
   };
-  int64_t keys = cast<MemRefType>(scores.getType()).getDimSize(1);
+  const ItemValues &item = *scores.item;
+  int64_t keys = cast<MemRefType>(scores.memref.getType()).getDimSize(0);
   Value firstKey = mul(tile, index(keys));
   Value request = toI32(item.request);
   Value origin = sub(item.kvLen, item.qLen);
-  SmallVector<int32_t> counting;
-  for (int32_t lane = 0; lane < lanes; ++lane)
+  Value lastRow = sub(item.numRows, index(1));
+  SmallVector<int64_t> counting;
+  for (int64_t lane = 0; lane < rowLanes; ++lane)
     counting.push_back(lane);
-  Value iota = arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(counting));
+  Value iota = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(VectorType::get(rowLanes, builder.getIndexType()),
+                             ArrayRef<int64_t>(counting)));
 
   LogicalResult result = success();
-  forLoop(index(0), item.numRows, 1, [&](Value row) {
-    auto [query, head] = rowPosition(item, row);
-    Value h = toI32(head), q = toI32(add(origin, query));
-    forLoop(index(0), index(keys), lanes, [&](Value column) {
-      Value k = arith::AddIOp::create(builder, loc,
-                                      broadcast(toI32(add(firstKey, column)), lanes), iota);
-      Value old = loadVector(scores, {row, column}, lanes);
-      FailureOr<Value> next = cloneOverLanes(block, {request, h, q, k, old}, lanes);
+  forRowVectors(item, [&](Value row) {
+    // Lanes past the last row repeat it, so that tables are read within bounds.
+    Value lanesOfRow = add(broadcast(row, rowLanes), iota);
+    lanesOfRow = arith::MinSIOp::create(builder, loc, lanesOfRow, broadcast(lastRow, rowLanes));
+    auto [query, head] = rowPosition(item, lanesOfRow);
+    Value h = toI32(head), q = toI32(add(broadcast(origin, rowLanes), query));
+    forLoop(scores.firstKey, scores.endKey, 1, [&](Value key) {
+      Value k = toI32(add(firstKey, key));
+      Value old = loadVector(scores.memref, {key, row}, rowLanes);
+      FailureOr<Value> next = cloneOverRows(block, {request, h, q, k, old});
       if (failed(next))
         result = failure();
       else
-        storeVector(*next, scores, {row, column});
+        storeVector(*next, scores.memref, {key, row});
     });
   });
   return result;
@@ -95,16 +104,15 @@ LogicalResult HostEmitter::emitScoreLoop(Value scores, const ItemValues &item, V
 
 LogicalResult HostEmitter::emit(ScoreOp op) {
   update(op.getResult(), op.getScores());
-  return emitScoreLoop(buffers.at(op.getResult()).memref, itemOf(op.getItem()),
-                       mapping.lookupOrDefault(op.getTile()), op.getBody().front());
+  return emitScoreLoop(buffers.at(op.getResult()), mapping.lookupOrDefault(op.getTile()),
+                       op.getBody().front());
 }
 
 LogicalResult HostEmitter::emit(MaskOp op) {
   update(op.getResult(), op.getScores());
-  const ItemValues &item = itemOf(op.getItem());
-  Value kvLen = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), item.kvLen);
 
-  // The predicate as scalar code, for a while.
+  // The predicate as scalar code, for a while. Keys that do not exist are not
+  // among the tile's.
   Region region;
   Block *block = &region.emplaceBlock();
   Type i32 = builder.getI32Type();
@@ -115,12 +123,9 @@ LogicalResult HostEmitter::emit(MaskOp op) {
     ScorePoint point = {block->getArgument(0), block->getArgument(1), block->getArgument(2),
                         block->getArgument(3)};
     Value visible = plan.getMask().buildVisible(builder, loc, point, plan.getMaskParams());
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, point.k, kvLen);
-    Value seen = arith::AndIOp::create(builder, loc, visible, exists);
     Value masked = f32Constant(-std::numeric_limits<float>::infinity());
-    Value score = arith::SelectOp::create(builder, loc, seen, block->getArgument(4), masked);
+    Value score = arith::SelectOp::create(builder, loc, visible, block->getArgument(4), masked);
     YieldOp::create(builder, loc, score);
   }
-  return emitScoreLoop(buffers.at(op.getResult()).memref, item,
-                       mapping.lookupOrDefault(op.getTile()), *block);
+  return emitScoreLoop(buffers.at(op.getResult()), mapping.lookupOrDefault(op.getTile()), *block);
 }

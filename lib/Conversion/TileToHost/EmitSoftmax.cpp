@@ -52,7 +52,7 @@ void HostEmitter::emit(InitOp op) {
   auto type = cast<RankedTensorType>(op.getO().getType());
   const ItemValues *item = currentItem;
   for (Value result : op.getResults())
-    buffers[result] = {allocate(cast<RankedTensorType>(result.getType()).getShape(), f32), item};
+    buffers[result] = {allocate(cast<RankedTensorType>(result.getType()).getShape(), f32), item, {}, {}};
   Value o = buffers.at(op.getO()).memref;
   Value rowMax = buffers.at(op.getRowMax()).memref;
   Value rowSum = buffers.at(op.getRowSum()).memref;
@@ -74,42 +74,29 @@ void HostEmitter::emit(SoftmaxStepOp op) {
   Value scores = tile.memref;
   Value rowMax = buffers.at(op.getRowMax()).memref;
   Value rowSum = buffers.at(op.getRowSum()).memref;
-  auto type = cast<MemRefType>(scores.getType());
-  Value alpha = allocate(type.getDimSize(0), f32);
-  buffers[op.getAlpha()] = {alpha, tile.item};
-  Value columns = index(type.getDimSize(1));
+  Value alpha = allocate(cast<MemRefType>(rowMax.getType()).getShape(), f32);
+  buffers[op.getAlpha()] = {alpha, tile.item, {}, {}};
 
-  forLoop(index(0), tile.item->numRows, 1, [&](Value row) {
-    Value lowest = broadcast(f32Constant(-kInfinity), lanes);
-    Value highest =
-        forLoop(index(0), columns, lanes, lowest, [&](Value column, ValueRange state) {
-          Value s = loadVector(scores, {row, column}, lanes);
-          return SmallVector<Value>{buildMax(builder, loc, s, state[0])};
-        })[0];
-    Value tileMax = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXNUMF, highest);
-    Value oldMax = memref::LoadOp::create(builder, loc, rowMax, row);
-    Value newMax = buildMax(builder, loc, tileMax, oldMax);
+  forRowVectors(*tile.item, [&](Value row) {
+    Value oldMax = loadVector(rowMax, row, rowLanes);
+    Value newMax = forLoop(tile.firstKey, tile.endKey, 1, oldMax, [&](Value key, ValueRange max) {
+      Value s = loadVector(scores, {key, row}, rowLanes);
+      return SmallVector<Value>{buildMax(builder, loc, s, max[0])};
+    })[0];
     Value reference = buildSafeMax(builder, loc, newMax);
     Value factor =
         buildExp(builder, loc, arith::SubFOp::create(builder, loc, oldMax, reference));
-
-    Value references = broadcast(reference, lanes);
-    Value sums = forLoop(
-        index(0), columns, lanes, broadcast(f32Constant(0), lanes),
-        [&](Value column, ValueRange state) {
-          Value s = loadVector(scores, {row, column}, lanes);
-          Value p = buildExp(builder, loc, arith::SubFOp::create(builder, loc, s, references));
-          storeVector(p, scores, {row, column});
-          return SmallVector<Value>{arith::AddFOp::create(builder, loc, state[0], p)};
-        })[0];
-    Value tileSum = vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sums,
-                                                arith::FastMathFlags::reassoc);
-    Value oldSum = memref::LoadOp::create(builder, loc, rowSum, row);
+    Value oldSum = loadVector(rowSum, row, rowLanes);
     Value rescaled = arith::MulFOp::create(builder, loc, oldSum, factor);
-    Value newSum = arith::AddFOp::create(builder, loc, rescaled, tileSum);
-    memref::StoreOp::create(builder, loc, newMax, rowMax, row);
-    memref::StoreOp::create(builder, loc, newSum, rowSum, row);
-    memref::StoreOp::create(builder, loc, factor, alpha, row);
+    Value newSum = forLoop(tile.firstKey, tile.endKey, 1, rescaled, [&](Value key, ValueRange sum) {
+      Value s = loadVector(scores, {key, row}, rowLanes);
+      Value p = buildExp(builder, loc, arith::SubFOp::create(builder, loc, s, reference));
+      storeVector(p, scores, {key, row});
+      return SmallVector<Value>{arith::AddFOp::create(builder, loc, sum[0], p)};
+    })[0];
+    storeVector(newMax, rowMax, row);
+    storeVector(newSum, rowSum, row);
+    storeVector(factor, alpha, row);
   });
 }
 
@@ -149,8 +136,8 @@ void HostEmitter::emit(CombineOp op) {
   auto type = cast<RankedTensorType>(op.getOut().getType());
   Value out = allocate(type.getShape(), f32);
   Value lse = allocate(type.getDimSize(0), f32);
-  buffers[op.getOut()] = {out, &item};
-  buffers[op.getLse()] = {lse, &item};
+  buffers[op.getOut()] = {out, &item, {}, {}};
+  buffers[op.getLse()] = {lse, &item, {}, {}};
 
   auto slotOf = [&](Value piece) -> Value {
     Value isFirst =

@@ -12,11 +12,15 @@ using namespace mlir;
 using namespace mlir::mla;
 
 std::pair<Value, Value> HostEmitter::rowPosition(const ItemValues &item, Value row) {
-  Value group = index(plan.getGroup());
-  Value packed = add(item.firstRow, row);
+  auto like = [&](Value scalar) {
+    auto vector = dyn_cast<VectorType>(row.getType());
+    return vector ? broadcast(scalar, vector.getDimSize(0)) : scalar;
+  };
+  Value group = like(index(plan.getGroup()));
+  Value packed = add(like(item.firstRow), row);
   Value query = arith::DivUIOp::create(builder, loc, packed, group);
   Value member = arith::RemUIOp::create(builder, loc, packed, group);
-  return {query, add(mul(item.kvHead, group), member)};
+  return {query, add(mul(like(item.kvHead), group), member)};
 }
 
 SmallVector<Value> HostEmitter::rowIndices(const ItemValues &item, Value query, Value head) {

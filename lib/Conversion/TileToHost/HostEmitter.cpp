@@ -16,7 +16,8 @@ using namespace mlir::mla;
 HostEmitter::HostEmitter(OpBuilder &builder, TargetAttr target, ScheduleAttr schedule,
                          PlanOp plan, Value scratchArgument, Value worker)
     : builder(builder), loc(scratchArgument.getLoc()), target(target), schedule(schedule),
-      plan(plan), lanes(target.getLanes()), f32(builder.getF32Type()) {
+      plan(plan), lanes(target.getLanes()), rowLanes(std::min(lanes, schedule.getBlockM())),
+      f32(builder.getF32Type()) {
   // The argument is [workers, bytes of each].
   SmallVector<ReassociationIndices> both = {{0, 1}};
   scratch = memref::CollapseShapeOp::create(builder, loc, scratchArgument, both);
@@ -204,6 +205,10 @@ HostEmitter::forLoop(Value low, Value high, int64_t step, ValueRange init,
   if (!init.empty())
     scf::YieldOp::create(builder, loc, next);
   return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void HostEmitter::forRowVectors(const ItemValues &item, llvm::function_ref<void(Value)> body) {
+  forLoop(index(0), item.numRows, rowLanes, body);
 }
 
 void HostEmitter::forVectors(int64_t columns, llvm::function_ref<void(Value, int64_t)> body) {

@@ -11,6 +11,10 @@
 // ops, a file per group. Tensors become buffers of the worker's scratch, updated
 // in place; registers hold vectors of the target's width.
 //
+// Scores lie as keys x rows, so that code on scores, the softmax and its row state
+// work on vectors of rows, with no sum across lanes, and so that P V finds the
+// weights of one key side by side.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MLA_CONVERSION_TILETOHOST_HOSTEMITTER_H
@@ -26,20 +30,27 @@
 
 namespace mlir::mla {
 
-/// A tensor's place in the scratch: rows x columns (or rows) f32, of which
-/// `item->numRows` rows hold data.
+/// A tensor's place in the scratch, f32: queries and O as rows x columns, row
+/// state as rows, scores as keys x rows. `item->numRows` rows hold data.
 struct TileBuffer {
   Value memref;
   const ItemValues *item = nullptr;
+  Value firstKey, endKey; ///< scores: the keys that hold data
 };
 
-/// A loaded `!mla.kv_tile`: where each key is.
+/// A loaded `!mla.kv_tile`: where each of its keys is.
 struct KVTileBuffer {
   KVTileType type;
   /// The parts of k; `offsets[i][j]` is where key j of the tile starts in part
   /// i, in elements. Keys outside [begin, end) repeat a key inside.
   SmallVector<Value, 2> parts, offsets;
+  /// Or, under `kv = staged`, all parts side by side, keys x width in f32; then
+  /// keys outside hold anything.
+  Value staged;
   Value begin, end;
+
+  /// Widths of the parts that are read one by one.
+  SmallVector<int64_t, 2> partWidths() const;
 };
 
 class HostEmitter {
@@ -67,6 +78,7 @@ private:
   // EmitLoads.cpp
   void emit(LoadQOp op);
   void emit(LoadKVOp op);
+  void stage(KVTileBuffer &tile);
   // EmitMatmuls.cpp
   void emit(QKOp op);
   void emit(PVOp op);
@@ -91,7 +103,8 @@ private:
   }
   const ItemValues &itemOf(Value item) const { return items.at(item); }
 
-  /// Query (of the request) and head of row `row` of an item.
+  /// Query (of the request) and head of row `row`, or a vector of rows, of an
+  /// item.
   std::pair<Value, Value> rowPosition(const ItemValues &item, Value row);
   /// Where such a row is in q, out and lse, without the column.
   SmallVector<Value> rowIndices(const ItemValues &item, Value query, Value head);
@@ -113,6 +126,9 @@ private:
   /// for (i = low; i < high; i += step) body(i); the builder stands in the body.
   void forLoop(Value low, Value high, int64_t step,
                llvm::function_ref<void(Value)> body);
+  /// for each vector of the rows that exist: body(first row). Rows are padded to
+  /// `rowLanes`, the width of such vectors.
+  void forRowVectors(const ItemValues &item, llvm::function_ref<void(Value)> body);
   /// The same with carried values.
   SmallVector<Value> forLoop(Value low, Value high, int64_t step, ValueRange init,
                              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
@@ -124,21 +140,23 @@ private:
   void emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Value row, Value key);
   void emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value alpha, Value row,
                    Value column, ArrayRef<int64_t> widths);
+  /// Sums each vector across its lanes: at most `lanes` of them, to one vector.
+  Value sumAcross(ArrayRef<Value> vectors);
   /// A memref over the columns of part `part` of one key.
   Value keyRow(const KVTileBuffer &kv, unsigned part, Value key);
 
-  /// Runs scalar code on `lanes` keys of a row: clones `block` with its first three
-  /// arguments scalar, the position of the key and the score vectors.
-  FailureOr<Value> cloneOverLanes(Block &block, ValueRange arguments, int64_t lanes);
-  LogicalResult emitScoreLoop(Value scores, const ItemValues &item, Value tile,
-                              Block &block);
+  /// Clones scalar code over a vector of rows: `arguments` are scalars or vectors.
+  FailureOr<Value> cloneOverRows(Block &block, ValueRange arguments);
+  /// Replaces each score by what `block` computes of it.
+  LogicalResult emitScoreLoop(const TileBuffer &scores, Value tile, Block &block);
 
   OpBuilder &builder;
   Location loc;
   TargetAttr target;
   ScheduleAttr schedule;
   PlanOp plan;
-  int64_t lanes;
+  int64_t lanes;    // of a full vector
+  int64_t rowLanes; // of a vector of rows: fewer for low tiles
   Type f32;
   Value scratch;     // memref<?xi8>, of all workers
   Value scratchBase; // first byte of this worker's

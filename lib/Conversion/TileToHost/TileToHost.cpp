@@ -35,10 +35,6 @@ static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
   auto schedule = func->template getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
   if (!schedule)
     return func.emitError("requires an '") << MLADialect::kSchedule << "' to be lowered to the host";
-  if (schedule.getBlockN() % target.getLanes())
-    return func.emitError("requires a schedule whose block_n is a multiple of the ")
-           << target.getLanes() << " lanes of the target, but got " << schedule.getBlockN();
-
   Value scratch = appendArgument(
       func, argument_names::kScratch,
       MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
@@ -107,6 +103,8 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
 
   LogicalResult convert() {
     ModuleOp module = getOperation();
+    if (module->hasAttr(MLADialect::kKernel))
+      return success(); // is at the host level already
     SmallVector<func::FuncOp> entries;
     for (auto func : module.getOps<func::FuncOp>())
       if (func->hasAttr(MLADialect::kEntry))

@@ -25,9 +25,20 @@ std::string_view toString(Stage stage);
 /// The stage of that name, or an error that lists them.
 llvm::Expected<Stage> parseStage(std::string_view text);
 
+/// Names of the launch-time parameters of a mask ("causal" or "#mla.causal"), in
+/// the mask's order; an error if there is no mask of that name.
+llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask);
+
 struct EngineOptions {
   std::string cpu = "native"; ///< LLVM's name; "native" is this machine's
   int numWorkers = 0;         ///< threads; 0: one for each core
+};
+
+/// The CPU that an engine compiles for, as `#mla.target` describes it.
+struct TargetInfo {
+  std::string cpu;      ///< LLVM's name
+  std::string features; ///< what this machine lacks of it: "-amx-tile,..."
+  int64_t vectorBits, vectorRegisters, l1Bytes, l2Bytes;
 };
 
 /// Compiles and runs kernels of the host target. Thread-safe.
@@ -37,10 +48,13 @@ public:
   ~Engine();
 
   int numWorkers() const;
+  /// The CPU compiled for, or why the option 'cpu' names none.
+  llvm::Expected<TargetInfo> target() const;
 
   /// Compiles and loads a kernel.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const Spec &spec);
-  /// The same for MLIR text at the problem or tile level; `name` is for messages.
+  /// The same for MLIR text at the problem, tile or host level; `name` is for
+  /// messages.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const std::string &mlir,
                                                   const std::string &name);
 

@@ -42,6 +42,25 @@ static ParseResult parseField(AsmParser &parser, StringRef name,
   return success();
 }
 
+/// Parses ", name = keyword" with a keyword of an enum.
+template <typename Enum>
+static ParseResult parseField(AsmParser &parser, StringRef name,
+                              std::optional<Enum> (*symbolize)(StringRef),
+                              StringRef choices, Enum &value) {
+  if (parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Enum> parsed = symbolize(keyword);
+  if (!parsed)
+    return parser.emitError(loc) << "requires '" << name << "' to be " << choices
+                                 << ", but got '" << keyword << "'";
+  value = *parsed;
+  return success();
+}
+
 /// Parses ", name = 8x2".
 static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
                               int64_t &columns) {
@@ -118,31 +137,26 @@ TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  StringRef dataflow, splitText;
+  StringRef dataflow;
   int64_t blockM, blockN, splitTiles, qkRows, qkKeys, pvRows, pvVectors;
+  SplitPolicy split;
+  KVAccess kv;
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseKeyword(&dataflow) ||
       parseField(parser, "block_m", blockM) ||
-      parseField(parser, "block_n", blockN) || parser.parseComma() ||
-      parser.parseKeyword("split") || parser.parseEqual())
-    return {};
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&splitText))
-    return {};
-  std::optional<SplitPolicy> split = symbolizeSplitPolicy(splitText);
-  if (!split) {
-    parser.emitError(loc, "requires 'split' to be whole, balanced or "
-                          "row_local, but got '")
-        << splitText << "'";
-    return {};
-  }
-  if (parseField(parser, "split_tiles", splitTiles) ||
+      parseField(parser, "block_n", blockN) ||
+      parseField<SplitPolicy>(parser, "split", symbolizeSplitPolicy,
+                              "whole, balanced or row_local", split) ||
+      parseField(parser, "split_tiles", splitTiles) ||
       parseField(parser, "qk", qkRows, qkKeys) ||
-      parseField(parser, "pv", pvRows, pvVectors) || parser.parseGreater())
+      parseField(parser, "pv", pvRows, pvVectors) ||
+      parseField<KVAccess>(parser, "kv", symbolizeKVAccess, "direct or staged", kv) ||
+      parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();
   return parser.getChecked<ScheduleAttr>(
-      loc, context, StringAttr::get(context, dataflow), blockM, blockN, *split,
-      splitTiles, qkRows, qkKeys, pvRows, pvVectors);
+      loc, context, StringAttr::get(context, dataflow), blockM, blockN, split,
+      splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -151,14 +165,15 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
           << ", split = " << stringifySplitPolicy(getSplit())
           << ", split_tiles = " << getSplitTiles() << ", qk = " << getQkRows()
           << 'x' << getQkKeys() << ", pv = " << getPvRows() << 'x'
-          << getPvVectors() << '>';
+          << getPvVectors() << ", kv = " << stringifyKVAccess(getKv()) << '>';
 }
 
 LogicalResult
 ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      StringAttr dataflow, int64_t blockM, int64_t blockN,
                      SplitPolicy split, int64_t splitTiles, int64_t qkRows,
-                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors) {
+                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
+                     KVAccess kv) {
   for (auto [name, value] :
        {std::pair{"block_m", blockM}, {"block_n", blockN},
         {"split_tiles", splitTiles}, {"qk rows", qkRows}, {"qk keys", qkKeys},

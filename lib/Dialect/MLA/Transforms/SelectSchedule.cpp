@@ -83,7 +83,7 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     op.setScheduleAttr(ScheduleAttr::get(
         op.getContext(), s.getDataflow(), s.getBlockM(), s.getBlockN(), policy,
         s.getSplitTiles(), s.getQkRows(), s.getQkKeys(), s.getPvRows(),
-        s.getPvVectors()));
+        s.getPvVectors(), s.getKv()));
 
     auto remark = remark::analysis(
         op.getLoc(), remark::RemarkOpts::name("schedule").category("mla"));

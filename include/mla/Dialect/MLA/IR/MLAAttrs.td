@@ -66,6 +66,10 @@ def MLA_SplitPolicy : MLA_Enum<"SplitPolicy",
   I32EnumAttrCase<"Balanced", 1, "balanced">,
   I32EnumAttrCase<"RowLocal", 2, "row_local">]>;
 
+def MLA_KVAccess : MLA_Enum<"KVAccess", "where register blocks read keys", [
+  I32EnumAttrCase<"Direct", 0, "direct">,
+  I32EnumAttrCase<"Staged", 1, "staged">]>;
+
 def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
   let summary = "how a decode problem is divided: tiles, splits, register blocks";
   let description = [{
@@ -81,17 +85,18 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `split_tiles` | `row_local`: at least this many tiles a piece |
     | `qk` | register block of Q K^T: rows x keys |
     | `pv` | register block of P V: rows x vectors of columns |
+    | `kv` | `direct`: keys are widened to f32 as register blocks load them; `staged`: once a tile, to a copy |
 
     Example:
     ```mlir
     #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced,
-                  split_tiles = 16, qk = 8x2, pv = 8x2>
+                  split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
     "int64_t":$block_n, EnumParameter<MLA_SplitPolicy>:$split,
     "int64_t":$split_tiles, "int64_t":$qk_rows, "int64_t":$qk_keys,
-    "int64_t":$pv_rows, "int64_t":$pv_vectors);
+    "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
