@@ -20,10 +20,13 @@ if(NOT MLA_LINK_STATIC)
   return()
 endif()
 
-set(MLA_DIST_TOOLS mla-opt) # TODO mla-jit
+set(MLA_DIST_TOOLS mla-opt mla-jit)
 set(MLA_DIST_FILES)
 set(MLA_DIST_BIN)
 foreach(tool ${MLA_DIST_TOOLS})
+  if(NOT TARGET ${tool}) # TEMPORARY
+    continue()
+  endif()
   list(APPEND MLA_DIST_FILES "$<TARGET_FILE:${tool}>")
   list(APPEND MLA_DIST_BIN "bin/${tool}")
 endforeach()

@@ -6,15 +6,24 @@
 #   mla-llvm   the same for code that needs LLVM only.
 
 set(MLA_LLVM_MAJOR 22)
-find_package(MLIR QUIET CONFIG HINTS "/usr/lib/llvm-${MLA_LLVM_MAJOR}/lib/cmake/mlir")
-if(NOT MLIR_FOUND)
-  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}, but found none: "
-    "install the Debian packages llvm-${MLA_LLVM_MAJOR}-dev, libmlir-${MLA_LLVM_MAJOR}-dev and "
-    "mlir-${MLA_LLVM_MAJOR}-tools, or point MLIR_DIR at lib/cmake/mlir of such an installation")
+set(MLA_ASKED_MLIR_DIR "${MLIR_DIR}")
+# The version is part of the request, so that a config file of another version
+# is passed over unread: it may refer to files that are not there. An MLIR_DIR
+# of another version is an error, not a reason to look elsewhere.
+find_package(MLIR ${MLA_LLVM_MAJOR}.1 QUIET CONFIG
+  HINTS "/usr/lib/llvm-${MLA_LLVM_MAJOR}/lib/cmake/mlir")
+list(TRANSFORM MLIR_CONSIDERED_VERSIONS REPLACE "^${MLA_LLVM_MAJOR}\\.1\\..*" "fit"
+  OUTPUT_VARIABLE MLA_CONSIDERED)
+list(FIND MLA_CONSIDERED fit MLA_FIRST_FIT)
+if((MLA_ASKED_MLIR_DIR OR NOT MLIR_FOUND) AND MLIR_CONSIDERED_VERSIONS AND NOT MLA_FIRST_FIT EQUAL 0)
+  list(GET MLIR_CONSIDERED_VERSIONS 0 found)
+  list(GET MLIR_CONSIDERED_CONFIGS 0 config)
+  set(MLIR_DIR "${MLA_ASKED_MLIR_DIR}" CACHE PATH "The directory of MLIRConfig.cmake" FORCE)
+  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}.1, but found ${found} in ${config}")
 endif()
-if(NOT LLVM_VERSION_MAJOR EQUAL MLA_LLVM_MAJOR)
-  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}, "
-    "but found version ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+if(NOT MLIR_FOUND)
+  message(FATAL_ERROR "mla-jit requires LLVM/MLIR ${MLA_LLVM_MAJOR}.1, but found none: "
+    "run scripts/install-dependencies.sh, or point MLIR_DIR at lib/cmake/mlir of an installation")
 endif()
 if(NOT LLVM_ENABLE_RTTI)
   message(FATAL_ERROR "mla-jit requires an LLVM built with RTTI, "

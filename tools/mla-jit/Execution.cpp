@@ -43,6 +43,9 @@ llvm::Error Execution::bind() {
     if (arguments.has(name))
       if (llvm::Error error = arguments.set(name, value))
         return error;
+  for (const auto &[name, value] : problem->scalars)
+    if (llvm::Error error = arguments.set(name, value))
+      return error;
 
   // Outputs have q's leading shape.
   Tensor q = problem->inputs.view("q");

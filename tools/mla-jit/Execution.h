@@ -31,6 +31,8 @@ struct Problem {
   std::vector<std::pair<std::string, double>> maskParameters; ///< in the mask's order
   ScoreMod score;
   int64_t numSplits = 0;
+  /// Further launch-time scalars by name, which the kernel has to have.
+  std::vector<std::pair<std::string, double>> scalars;
 };
 
 /// A prepared kernel with outputs and workspace of one problem. Outputs, LSE and

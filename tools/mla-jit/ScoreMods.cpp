@@ -41,14 +41,23 @@ static llvm::Expected<ScoreMod> addAlibi(Spec &spec, TensorSet &inputs) {
                    "      %bias = arith.mulf %slope, %distance : f32\n"
                    "      %biased = arith.addf %score, %bias : f32\n"
                    "      mla.yield %biased : f32";
-  auto slopes = inputs.add("slopes", DType::F32, {spec.numHeads});
-  if (!slopes)
-    return slopes.takeError();
+  Tensor slopes = inputs.view("slopes");
   std::vector<double> values;
-  for (int64_t h = 0; h < spec.numHeads; ++h) {
-    float slope = static_cast<float>(std::exp2(-8.0 * (h + 1) / spec.numHeads));
-    static_cast<float *>(slopes->data)[h] = slope;
-    values.push_back(slope);
+  if (slopes.given()) {
+    if (slopes.dtype != DType::F32 || slopes.rank != 1 || slopes.shape[0] != spec.numHeads)
+      return createStringError("tensor 'slopes' requires f32[" + std::to_string(spec.numHeads) +
+                               "], a slope for each query head, but got " + slopes.describe());
+    for (int64_t h = 0; h < spec.numHeads; ++h)
+      values.push_back(static_cast<float *>(slopes.data)[h]);
+  } else {
+    auto added = inputs.add("slopes", DType::F32, {spec.numHeads});
+    if (!added)
+      return added.takeError();
+    for (int64_t h = 0; h < spec.numHeads; ++h) {
+      float slope = static_cast<float>(std::exp2(-8.0 * (h + 1) / spec.numHeads));
+      static_cast<float *>(added->data)[h] = slope;
+      values.push_back(slope);
+    }
   }
   ScoreMod mod;
   mod.reference = [values](int64_t, int64_t h, int64_t q, int64_t k, double score) {

@@ -5,11 +5,11 @@
 
 // CHECK: mla.kernel = #mla.kernel<
 // CHECK-SAME: arguments = [], entries = [<"decode", []>], workspace = [],
-// CHECK-SAME: schedule = <host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2>, kv_heads = 1, group = 16>
+// CHECK-SAME: schedule = <host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>, mask = #mla.causal, kv_heads = 1, group = 16>
 module attributes {
   mla.kernel = #mla.kernel<
     arguments = [], entries = [#mla.entry<"decode", []>], workspace = [],
     schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole,
-                             split_tiles = 16, qk = 8x2, pv = 8x2>,
-    kv_heads = 1, group = 16>} {
+                             split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>,
+    mask = #mla.causal, kv_heads = 1, group = 16>} {
 }

@@ -9,13 +9,13 @@
 
 func.func private @split() attributes {
   // expected-error @+1 {{requires 'split' to be whole, balanced or row_local, but got 'half'}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = half, split_tiles = 16, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = half, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @qk_rank() attributes {
   // expected-error @+1 {{requires 'qk' as rows x columns, but got 1 dimensions}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8, pv = 8x2, kv = direct>}
 
 // -----
 
@@ -27,73 +27,79 @@ func.func private @pv_rank() attributes {
 
 func.func private @field_order() attributes {
   // expected-error @+1 {{expected 'block_m'}}
-  a = #mla.schedule<host_blocks, block_n = 64, block_m = 16, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_n = 64, block_m = 16, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @missing_field() attributes {
   // expected-error @+1 {{expected 'split_tiles'}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, qk = 8x2, pv = 8x2, kv = direct>}
+
+// -----
+
+func.func private @kv() attributes {
+  // expected-error @+1 {{requires 'kv' to be direct or staged, but got 'copied'}}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2, kv = copied>}
 
 // -----
 
 func.func private @block_m() attributes {
   // expected-error @+1 {{requires a positive block_m, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 0, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 0, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @block_n() attributes {
   // expected-error @+1 {{requires a positive block_n, but got -64}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = -64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = -64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @split_tiles() attributes {
   // expected-error @+1 {{requires a positive split_tiles, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 0, qk = 8x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 0, qk = 8x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @qk_rows() attributes {
   // expected-error @+1 {{requires a positive qk rows, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 0x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 0x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @qk_keys() attributes {
   // expected-error @+1 {{requires a positive qk keys, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x0, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x0, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @pv_rows() attributes {
   // expected-error @+1 {{requires a positive pv rows, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 0x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 0x2, kv = direct>}
 
 // -----
 
 func.func private @pv_vectors() attributes {
   // expected-error @+1 {{requires a positive pv vectors, but got 0}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x0>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 8x0, kv = direct>}
 
 // -----
 
 func.func private @qk_rows_divide() attributes {
   // expected-error @+1 {{requires block_m to be a multiple of the rows of qk, but got 16 and 6}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 6x2, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 6x2, pv = 8x2, kv = direct>}
 
 // -----
 
 func.func private @pv_rows_divide() attributes {
   // expected-error @+1 {{requires block_m to be a multiple of the rows of pv, but got 16 and 3}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 3x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x2, pv = 3x2, kv = direct>}
 
 // -----
 
 func.func private @qk_keys_divide() attributes {
   // expected-error @+1 {{requires block_n to be a multiple of the keys of qk, but got 64 and 3}}
-  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x3, pv = 8x2>}
+  a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x3, pv = 8x2, kv = direct>}
 
 // -----
 

@@ -8,8 +8,8 @@
 // CHECK-SAME:   arguments = [<"q", memref<?x?x16x64xbf16>>, <"softmax_scale", f32>],
 // CHECK-SAME:   entries = [<"decode", [<"q", pointer>, <"q", offset>, <"q", size>, <"q", size, 1>, <"q", stride, 3>, <"softmax_scale", scalar>]>, <"decode_combine", [<"partial_out", pointer>]>],
 // CHECK-SAME:   workspace = [<"partial_out", slot, memref<?x16x64xf32>>, <"scratch", worker, memref<?x4096xi8>>],
-// CHECK-SAME:   schedule = <host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 8x2, pv = 8x2>,
-// CHECK-SAME:   kv_heads = 1, group = 16>,
+// CHECK-SAME:   schedule = <host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>,
+// CHECK-SAME:   mask = #mla.causal, kv_heads = 1, group = 16>,
 // CHECK-SAME: mla.target = #mla.target<host, cpu = "znver4", features = "-avx512bf16,-gfni", vector_bits = 512, vector_registers = 32, l1_bytes = 32768, l2_bytes = 1048576>}
 module attributes {
   mla.kernel = #mla.kernel<
@@ -22,18 +22,18 @@ module attributes {
     workspace = [#mla.buffer<"partial_out", slot, memref<?x16x64xf32>>,
                  #mla.buffer<"scratch", worker, memref<?x4096xi8>>],
     schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced,
-                             split_tiles = 16, qk = 8x2, pv = 8x2>,
-    kv_heads = 1, group = 16>,
+                             split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>,
+    mask = #mla.causal, kv_heads = 1, group = 16>,
   mla.target = #mla.target<host, cpu = "znver4", features = "-avx512bf16,-gfni", vector_bits = 512,
                            vector_registers = 32, l1_bytes = 32768, l2_bytes = 1048576>} {
 
   // CHECK-LABEL: func.func private @entry(i32 {mla.name = "cap"})
   // CHECK-SAME:    mla.entry = 1 : i64
-  // CHECK-SAME:    mla.schedule = #mla.schedule<some_dataflow, block_m = 1, block_n = 16, split = whole, split_tiles = 1, qk = 1x4, pv = 1x1>
+  // CHECK-SAME:    mla.schedule = #mla.schedule<some_dataflow, block_m = 1, block_n = 16, split = whole, split_tiles = 1, qk = 1x4, pv = 1x1, kv = direct>
   func.func private @entry(i32 {mla.name = "cap"}) attributes {
     mla.entry = 1 : i64,
     mla.schedule = #mla.schedule<some_dataflow, block_m = 1, block_n = 16, split = whole,
-                                 split_tiles = 1, qk = 1x4, pv = 1x1>}
+                                 split_tiles = 1, qk = 1x4, pv = 1x1, kv = direct>}
 
   // Attributes by themselves.
 
@@ -42,7 +42,7 @@ module attributes {
   // CHECK-SAME:    buffer = #mla.buffer<"partial_lse", slot, memref<?x16xf32>>
   // CHECK-SAME:    masks = [#mla.none, #mla.causal]
   // CHECK-SAME:    param = #mla.param<"q", stride, 2>
-  // CHECK-SAME:    row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local, split_tiles = 4, qk = 4x3, pv = 6x2>
+  // CHECK-SAME:    row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local, split_tiles = 4, qk = 4x3, pv = 6x2, kv = staged>
   // CHECK-SAME:    target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 49152, l2_bytes = 2097152>
   func.func private @others() attributes {
     argument = #mla.argument<"seq_lens", memref<?xi32>>,
@@ -50,7 +50,7 @@ module attributes {
     masks = [#mla.none, #mla.causal],
     param = #mla.param<"q", stride, 2>,
     row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local,
-                              split_tiles = 4, qk = 4x3, pv = 6x2>,
+                              split_tiles = 4, qk = 4x3, pv = 6x2, kv = staged>,
     target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256,
                          vector_registers = 16, l1_bytes = 49152, l2_bytes = 2097152>}
 }

@@ -51,7 +51,7 @@ func.func @dense(%q: memref<?x?x16x64xf32>, %k: memref<?x?x2x64xf32>, %lens: mem
 // CHECK-NEXT:      out(%[[OUT]] : memref<?x?x128x512xbf16>)
 // CHECK-NEXT:      lse(%[[LSE]] : memref<?x?x128xf32>)
 // CHECK-NEXT:      head_dim_v = 512
-// CHECK-NEXT:      schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = row_local, split_tiles = 4, qk = 8x2, pv = 4x4>
+// CHECK-NEXT:      schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = row_local, split_tiles = 4, qk = 8x2, pv = 4x4, kv = direct>
 // CHECK-NEXT:    return
 func.func @paged(%q: memref<?x?x128x512xbf16, strided<[?, ?, ?, 1], offset: ?>>,
                  %qr: memref<?x?x128x64xbf16>, %k: memref<?x64x1x512xbf16>,
@@ -72,7 +72,7 @@ func.func @paged(%q: memref<?x?x128x512xbf16, strided<[?, ?, ?, 1], offset: ?>>,
     q(%q : memref<?x?x128x512xbf16, strided<[?, ?, ?, 1], offset: ?>>, %qr : memref<?x?x128x64xbf16>)
     head_dim_v = 512
     schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = row_local,
-                             split_tiles = 4, qk = 8x2, pv = 4x4>
+                             split_tiles = 4, qk = 8x2, pv = 4x4, kv = direct>
   return
 }
 

@@ -1,0 +1,167 @@
+//===- DoctorCommand.cpp --------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// mla-jit doctor: what this machine is and whether kernels work on it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Command.h"
+#include "Execution.h"
+#include "Files.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace mla_jit {
+
+namespace {
+
+/// A small problem that shows that one path works.
+struct Probe {
+  const char *name;
+  DType dtype;
+  KVLayout layout;
+  const char *mask;
+  int64_t numSplits;
+};
+
+class DoctorCommand : public Command {
+public:
+  DoctorCommand()
+      : Command("doctor", "describes this machine and checks that kernels "
+                          "compile, run and are "
+                          "right on it\n\nExits 1 if the self-check fails.") {}
+  Error run() override;
+
+private:
+  Error selfCheck(Engine &engine, const Probe &probe) const;
+
+  cl::OptionCategory category{"Flags of doctor"};
+  cl::opt<std::string> hostCPU{"host-cpu",
+                               cl::desc("CPU to compile for (default native)"),
+                               cl::value_desc("name"),
+                               cl::init("native"),
+                               cl::cat(category),
+                               cl::sub(sub)};
+  cl::opt<int> workers{"workers",
+                       cl::desc("Threads; 0: one for each core (default 0)"),
+                       cl::value_desc("N"),
+                       cl::init(0),
+                       cl::cat(category),
+                       cl::sub(sub)};
+};
+
+} // namespace
+
+/// Prints one line of the description.
+template <typename... Ts>
+static void line(StringRef name, const char *format, Ts &&...values) {
+  outs() << left_justify(name, 12)
+         << formatv(format, std::forward<Ts>(values)...) << "\n";
+}
+
+Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
+  Problem problem;
+  Spec &spec = problem.spec;
+  spec.numHeads = 4;
+  spec.headDim = 64;
+  spec.headDimV = 48;
+  spec.pageSize = 16;
+  spec.qDType = spec.kvDType = spec.outDType = probe.dtype;
+  spec.layout = probe.layout;
+  spec.mask = probe.mask;
+  problem.softmaxScale = 0.125;
+  problem.numSplits = probe.numSplits;
+  GenOptions gen;
+  gen.seqLens = {150, 0, 37};
+  gen.sQ = 2;
+  if (Error error = generateInputs(spec, gen).moveInto(problem.inputs))
+    return error;
+  auto execution = Execution::create(engine, problem);
+  if (!execution)
+    return execution.takeError();
+  if (Error error = execution->checkInputs())
+    return error;
+  if (Error error = execution->launch())
+    return error;
+  auto comparison = execution->compare();
+  if (!comparison)
+    return comparison.takeError();
+  if (!comparison->passed)
+    return createStringError("wrong result: " + comparison->firstMismatch);
+  double seconds = 0;
+  for (const StageTime &time : execution->getKernel().compileTimes())
+    seconds += time.seconds;
+  line("self-check", "{0}: ok (compiled in {1}, error {2:E2})", probe.name,
+       formatSeconds(seconds), comparison->maxOutError);
+  return Error::success();
+}
+
+Error DoctorCommand::run() {
+  if (workers < 0 || workers > 1024)
+    return createStringError("--workers requires 0 to 1024, but got " +
+                             Twine(workers));
+  line("mla-jit", "{0}, LLVM {1}", MLA_JIT_VERSION, LLVM_VERSION_STRING);
+  line("CPU", "{0}, {1} hardware threads", sys::getHostCPUName(),
+       std::thread::hardware_concurrency());
+  std::string extensions;
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  for (StringRef name : {"avx2", "fma", "avx512f", "avx512bf16", "amx-bf16"})
+    if (features.lookup(name))
+      extensions += (extensions.empty() ? "" : ", ") + name.str();
+  line("vectors", "{0}",
+       extensions.empty() ? "none of avx2, fma, avx512f" : extensions);
+  line("caches", "L1 {0}, L2 {1}, L3 {2}",
+       formatBytes(sysconf(_SC_LEVEL1_DCACHE_SIZE)),
+       formatBytes(sysconf(_SC_LEVEL2_CACHE_SIZE)),
+       formatBytes(sysconf(_SC_LEVEL3_CACHE_SIZE)));
+  line("memory", "{0}",
+       formatBytes(uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)));
+
+  Engine engine({hostCPU, workers});
+  auto target = engine.target();
+  if (!target)
+    return target.takeError();
+  line("target",
+       "host: {0}, vectors of {1} bits, {2} registers, L1 {3}, L2 {4}, {5} "
+       "workers",
+       target->cpu, target->vectorBits, target->vectorRegisters,
+       formatBytes(target->l1Bytes), formatBytes(target->l2Bytes),
+       engine.numWorkers());
+  line("GPU", "no CUDA target in this build");
+
+  const Probe probes[] = {
+      {"bf16, paged, causal", DType::BF16, KVLayout::Paged, "causal", 0},
+      {"f16, csr, causal, 3 splits", DType::F16, KVLayout::CSR, "causal", 3},
+      {"f32, dense, no mask", DType::F32, KVLayout::Dense, "none", 0}};
+  bool ok = true;
+  for (const Probe &probe : probes) {
+    if (Error error = selfCheck(engine, probe)) {
+      line("self-check", "{0}: FAILED: {1}", probe.name,
+           toString(std::move(error)));
+      ok = false;
+    }
+  }
+  outs() << (ok ? "Decode works on this machine.\n" : "");
+  return ok ? Error::success() : createStringError("the self-check failed");
+}
+
+std::unique_ptr<Command> makeDoctorCommand() {
+  return std::make_unique<DoctorCommand>();
+}
+
+} // namespace mla_jit

@@ -1,0 +1,44 @@
+//===- Verify.h ----------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The suite behind `mla-jit verify`: known answers and random problems, run by
+// an engine and compared with the oracle.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TOOLS_VERIFY_H
+#define MLA_JIT_TOOLS_VERIFY_H
+
+#include "mla_jit/Engine.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mla_jit {
+
+struct VerifyOptions {
+  /// Which cases: names ("B4.page61"), beginnings of names up to a dot ("B4"),
+  /// or globs ("*.rope*"), separated by commas. Empty: all.
+  std::string filter;
+  bool list = false;      ///< print names and problems, run nothing
+  bool quick = false;     ///< leave out the cases that take long
+  uint64_t seed = 1;      ///< of the random cases
+  int randomCases = 32;   ///< random.0 to random.(n-1)
+};
+
+/// Runs the cases in order and prints a row for each as it ends, then a line "N
+/// passed, N failed". Returns whether all passed. An error: the filter fits no
+/// case, or is no glob.
+llvm::Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
+                               llvm::raw_ostream &table);
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_TOOLS_VERIFY_H

@@ -1,0 +1,106 @@
+//===- VerifyCommand.cpp --------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// mla-jit verify: the whole suite against the reference.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Command.h"
+#include "Verify.h"
+
+using namespace llvm;
+
+namespace mla_jit {
+
+namespace {
+
+class VerifyCommand : public Command {
+public:
+  VerifyCommand()
+      : Command("verify",
+                "runs a suite of decodes and compares each with the f64 "
+                "reference\n\n"
+                "A case is right if every output is within the tolerance, no "
+                "memory around\n"
+                "it was touched, and what must agree bit for bit does. Exits 1 "
+                "on a miss.") {}
+
+  StringRef examples() const override {
+    return "\nExamples:\n"
+           "  mla-jit verify\n"
+           "  mla-jit verify --list\n"
+           "  mla-jit verify --filter A2,'*.rope*' --host-cpu x86-64-v3\n"
+           "  mla-jit verify --filter random --seed 7 --random-cases 200\n";
+  }
+
+  Error run() override {
+    if (workers < 0 || workers > 1024)
+      return createStringError("--workers requires 0 to 1024, but got " +
+                               Twine(workers));
+    if (randomCases < 0)
+      return createStringError("--random-cases requires at least 0, but got " +
+                               Twine(randomCases));
+    VerifyOptions options;
+    options.filter = filter;
+    options.list = list;
+    options.quick = quick;
+    options.seed = seed;
+    options.randomCases = randomCases;
+    Engine engine({hostCPU, workers});
+    auto passed = runVerify(engine, options, outs());
+    if (!passed)
+      return passed.takeError();
+    return *passed ? Error::success() : createStringError("some cases failed");
+  }
+
+private:
+  cl::OptionCategory category{"Flags of verify"};
+  cl::cat in{category};
+  cl::sub of{sub};
+  cl::opt<std::string> filter{
+      "filter",
+      cl::desc("Cases to run: names, their beginnings up to a dot, or globs,\n"
+               "separated by commas (default: all)"),
+      cl::value_desc("names"), in, of};
+  cl::opt<bool> list{"list", cl::desc("Print the cases, run none"), in, of};
+  cl::opt<bool> quick{"quick", cl::desc("Leave out cases that take long"), in,
+                      of};
+  cl::opt<uint64_t> seed{"seed",
+                         cl::desc("Seed of the random cases (default 1)"),
+                         cl::value_desc("N"),
+                         cl::init(1),
+                         in,
+                         of};
+  cl::opt<int> randomCases{"random-cases",
+                           cl::desc("How many random cases (default 32)"),
+                           cl::value_desc("N"),
+                           cl::init(32),
+                           in,
+                           of};
+  cl::opt<std::string> hostCPU{"host-cpu",
+                               cl::desc("CPU to compile for (default native)"),
+                               cl::value_desc("name"),
+                               cl::init("native"),
+                               in,
+                               of};
+  cl::opt<int> workers{"workers",
+                       cl::desc("Threads; 0: one for each core (default 0)"),
+                       cl::value_desc("N"),
+                       cl::init(0),
+                       in,
+                       of};
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeVerifyCommand() {
+  return std::make_unique<VerifyCommand>();
+}
+
+} // namespace mla_jit

@@ -1,0 +1,329 @@
+//===- VerifyRun.cpp ------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// One case as it runs: engines, kernels, guarded memory, comparison.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifySuite.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::formatv;
+
+namespace mla_jit::verify {
+
+//===----------------------------------------------------------------------===//
+// Suite
+//===----------------------------------------------------------------------===//
+
+Expected<Engine *> Suite::engineOf(const std::string &cpu, int numWorkers) {
+  if (cpu.empty() && numWorkers == 0)
+    return &engine;
+  auto &made = engines[{cpu, numWorkers}];
+  if (!made) {
+    EngineOptions options;
+    options.cpu = cpu;
+    options.numWorkers = numWorkers ? numWorkers : engine.numWorkers();
+    if (cpu.empty()) {
+      auto target = engine.target();
+      if (!target)
+        return target.takeError();
+      options.cpu = target->cpu;
+    }
+    made = std::make_unique<Engine>(options);
+  }
+  return made.get();
+}
+
+/// All that a spec says, as a key.
+static std::string keyOf(const Spec &s) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  for (DType dtype : {s.qDType, s.kvDType, s.outDType, s.tableDType, s.lengthDType})
+    stream << toString(dtype) << ' ';
+  for (int64_t number : {s.numHeads, s.numKVHeads, s.headDim, s.headDimV, s.ropeDim, s.pageSize})
+    stream << number << ' ';
+  stream << toString(s.layout) << s.tableRows << s.raggedQ << s.rowLocalSplits << s.mask << '\n'
+         << s.schedule << '\n';
+  for (const auto &[name, type] : s.scoreArguments)
+    stream << name << ':' << type << '\n';
+  stream << s.scoreBody;
+  return key;
+}
+
+Expected<std::shared_ptr<Kernel>> Suite::kernel(const Spec &spec, const std::string &cpu,
+                                                int numWorkers) {
+  Spec key = spec;
+  if (spec.layout == KVLayout::Dense)
+    key.pageSize = 0;
+  auto &known = kernels[formatv("{0} {1}\n{2}", cpu, numWorkers, keyOf(key)).str()];
+  if (known)
+    return known;
+  auto owner = engineOf(cpu, numWorkers);
+  if (!owner)
+    return owner.takeError();
+  auto start = std::chrono::steady_clock::now();
+  auto prepared = (*owner)->prepare(spec);
+  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  seconds += elapsed.count();
+  if (!prepared)
+    return prepared.takeError();
+  known = std::move(*prepared);
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and results
+//===----------------------------------------------------------------------===//
+
+static constexpr uint8_t kCanary = 0xA5;
+
+GuardedBuffer::GuardedBuffer(size_t numBytes) : numBytes(numBytes) {
+  size_t total = llvm::alignTo(numBytes + 2 * kGuard, kGuard);
+  bytes.reset(static_cast<uint8_t *>(std::aligned_alloc(kGuard, total)));
+  if (!bytes)
+    llvm::report_bad_alloc_error("no memory for a test's buffer");
+  std::memset(bytes.get(), kCanary, total);
+  std::memset(data(), oracle::kPrefillByte, numBytes);
+}
+
+bool GuardedBuffer::intact() const {
+  auto isCanary = [](uint8_t byte) { return byte == kCanary; };
+  return std::all_of(bytes.get(), data(), isCanary) &&
+         std::all_of(data() + numBytes, data() + numBytes + kGuard, isCanary);
+}
+
+/// Offset of (row, head, 0) in elements; rows count over the leading dimensions.
+static int64_t offsetOf(const Tensor &tensor, int headAxis, int64_t row, int64_t head) {
+  int64_t offset = head * tensor.stride[headAxis];
+  for (int axis = headAxis - 1; axis >= 0; --axis) {
+    int64_t extent = axis ? tensor.shape[axis] : row + 1;
+    offset += row % extent * tensor.stride[axis];
+    row /= extent;
+  }
+  return offset;
+}
+
+int64_t Results::numRows() const {
+  return numHeads() ? out.numElements() / out.shape[out.rank - 1] / numHeads() : 0;
+}
+
+double Results::outAt(int64_t row, int64_t head, int64_t column) const {
+  return readElement(out.data, out.dtype, offsetOf(out, out.rank - 2, row, head) + column);
+}
+
+double Results::lseAt(int64_t row, int64_t head) const {
+  return readElement(lse.data, lse.dtype, offsetOf(lse, lse.rank - 1, row, head));
+}
+
+llvm::ArrayRef<uint8_t> Results::outBytes(int64_t row, int64_t head) const {
+  size_t element = byteSize(out.dtype);
+  const uint8_t *data = static_cast<const uint8_t *>(out.data);
+  return {data + offsetOf(out, out.rank - 2, row, head) * element,
+          out.shape[out.rank - 1] * element};
+}
+
+llvm::ArrayRef<uint8_t> Results::lseBytes(int64_t row, int64_t head) const {
+  const uint8_t *data = static_cast<const uint8_t *>(lse.data);
+  return {data + offsetOf(lse, lse.rank - 1, row, head) * sizeof(float), sizeof(float)};
+}
+
+/// A pre-filled tensor between canaries, of q's leading shape.
+static Tensor makeOutput(DType dtype, const Tensor &q, int64_t columns, const LaunchOptions &options,
+                         std::shared_ptr<GuardedBuffer> &memory) {
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.rank = columns ? q.rank : q.rank - 1;
+  tensor.shape = q.shape;
+  int headAxis = q.rank - 2;
+  int64_t width = (columns ? columns : 1) + options.outGap;
+  int64_t rows = 1;
+  for (int axis = 0; axis < headAxis; ++axis)
+    rows *= q.shape[axis];
+  int64_t heads = q.shape[headAxis];
+  tensor.stride[headAxis] = options.headMajorOut ? rows * width : width;
+  int64_t step = options.headMajorOut ? width : heads * width;
+  for (int axis = headAxis - 1; axis >= 0; --axis) {
+    tensor.stride[axis] = step;
+    step *= q.shape[axis];
+  }
+  if (columns) {
+    tensor.shape[q.rank - 1] = columns;
+    tensor.stride[q.rank - 1] = 1;
+  }
+  memory = std::make_shared<GuardedBuffer>(rows * heads * width * byteSize(dtype));
+  tensor.data = memory->data();
+  return tensor;
+}
+
+/// Whether the gaps after the rows of a tensor still hold the pre-fill.
+static bool gapsIntact(const Tensor &tensor, int headAxis, int64_t columns, int64_t gap) {
+  int64_t rows = 1;
+  for (int axis = 0; axis < headAxis; ++axis)
+    rows *= tensor.shape[axis];
+  const uint8_t *data = static_cast<const uint8_t *>(tensor.data);
+  size_t element = byteSize(tensor.dtype);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t head = 0; head < tensor.shape[headAxis]; ++head) {
+      const uint8_t *end = data + (offsetOf(tensor, headAxis, row, head) + columns) * element;
+      for (size_t i = 0; i < gap * element; ++i)
+        if (end[i] != oracle::kPrefillByte)
+          return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// CaseRun
+//===----------------------------------------------------------------------===//
+
+Expected<Problem> CaseRun::makeProblem(const Spec &spec, const GenOptions &shape) {
+  Problem problem;
+  problem.spec = spec;
+  auto inputs = generateInputs(spec, shape);
+  if (!inputs)
+    return inputs.takeError();
+  problem.inputs = std::move(*inputs);
+  problem.softmaxScale = testCase.scale;
+  problem.maskParameters = testCase.maskParameters;
+  // The spec may have the score code already, if it comes from another problem.
+  auto score = addScoreMod(testCase.score, problem.spec, problem.inputs);
+  if (!score)
+    return score.takeError();
+  problem.score = std::move(*score);
+  if (testCase.edit)
+    if (Error error = testCase.edit(problem))
+      return std::move(error);
+  return problem;
+}
+
+Expected<Results> CaseRun::launch(const Problem &problem, const LaunchOptions &options) {
+  auto kernel = suite.kernel(problem.spec, testCase.cpu, options.numWorkers);
+  if (!kernel)
+    return kernel.takeError();
+  auto execution = Execution::create(suite.engine, problem, *kernel);
+  if (!execution)
+    return execution.takeError();
+  if (Error error = execution->checkInputs())
+    return std::move(error);
+
+  Arguments &arguments = execution->getArguments();
+  Tensor q = arguments.tensor("q");
+  Results results;
+  results.memory.resize(2);
+  results.out = makeOutput(problem.spec.outDType, q, problem.spec.headDimV, options,
+                           results.memory[0]);
+  results.lse = makeOutput(DType::F32, q, 0, options, results.memory[1]);
+  Tensor out = results.out, lse = results.lse;
+  if (!options.lse)
+    results.lse.data = nullptr;
+  if (Error error = arguments.set("out", results.out))
+    return std::move(error);
+  if (Error error = arguments.set("lse", results.lse))
+    return std::move(error);
+  if (options.bind)
+    if (Error error = options.bind(arguments))
+      return std::move(error);
+
+  GuardedBuffer workspace((*kernel)->workspaceBytes(arguments));
+  if (Error error = (*kernel)->launch(arguments, workspace.data(), workspace.size()))
+    return std::move(error);
+  if (!workspace.intact())
+    return failure("bytes around the workspace were written");
+  for (auto [memory, name] : llvm::zip_equal(results.memory, llvm::ArrayRef{"out", "lse"}))
+    if (!memory->intact())
+      return failure("bytes around {0} were written", name);
+  if (!gapsIntact(out, q.rank - 2, problem.spec.headDimV, options.outGap) ||
+      !gapsIntact(lse, q.rank - 2, 1, options.outGap))
+    return failure("bytes between the rows of out or lse were written");
+  return results;
+}
+
+Error CaseRun::compare(const oracle::Result &expected, const Results &results) {
+  if (!expected.error.empty())
+    return failure("the oracle refuses the problem: {0}", expected.error);
+  oracle::Comparison comparison =
+      oracle::compare(expected, results.out, results.lse.data ? results.lse : Tensor());
+  maxOutError = std::max(maxOutError, comparison.maxOutError);
+  maxLseError = std::max(maxLseError, comparison.maxLseError);
+  if (comparison.passed)
+    return Error::success();
+  return failure("{0} ({1} elements differ from the oracle)", comparison.firstMismatch,
+                 comparison.mismatches);
+}
+
+static Expected<oracle::Result> evaluate(const Problem &problem) {
+  auto reference = oracleProblem(problem);
+  if (!reference)
+    return reference.takeError();
+  return oracle::evaluate(*reference);
+}
+
+Error CaseRun::compare(const Problem &problem, const Results &results) {
+  auto expected = evaluate(problem);
+  if (!expected)
+    return expected.takeError();
+  return compare(*expected, results);
+}
+
+Expected<Results> CaseRun::runProblem(const Spec &spec, const GenOptions &shape, int64_t numSplits,
+                                      const LaunchOptions &options) {
+  auto problem = makeProblem(spec, shape);
+  if (!problem)
+    return problem.takeError();
+  problem->numSplits = numSplits;
+  auto results = launch(*problem, options);
+  if (!results)
+    return results.takeError();
+  if (Error error = compare(*problem, *results))
+    return std::move(error);
+  return results;
+}
+
+Error CaseRun::run() {
+  for (const GenOptions &shape : testCase.shapes) {
+    auto problem = makeProblem(testCase.spec, shape);
+    if (!problem)
+      return problem.takeError();
+    auto expected = evaluate(*problem);
+    if (!expected)
+      return expected.takeError();
+    for (int64_t splits : testCase.splits) {
+      problem->numSplits = splits;
+      Error error = [&]() -> Error {
+        auto results = launch(*problem);
+        if (!results)
+          return results.takeError();
+        if (Error error = compare(*expected, *results))
+          return error;
+        return testCase.check ? testCase.check(*this, *problem, *results) : Error::success();
+      }();
+      if (!error)
+        continue;
+      if (testCase.shapes.size() == 1 && testCase.splits.size() == 1)
+        return error;
+      Case one = testCase;
+      one.shapes = {shape};
+      one.splits = {splits};
+      return failure("{0}: {1}", describe(one), llvm::toString(std::move(error)));
+    }
+  }
+  return Error::success();
+}
+
+} // namespace mla_jit::verify

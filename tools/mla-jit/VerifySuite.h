@@ -1,0 +1,219 @@
+//===- VerifySuite.h ------------------------------------------ -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What the cases of `mla-jit verify` are made of. A case is data (a spec, shapes,
+// split counts) and, where agreement with the oracle is not all, a checker. No
+// case knows how an engine runs its kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TOOLS_VERIFYSUITE_H
+#define MLA_JIT_TOOLS_VERIFYSUITE_H
+
+#include "Execution.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mla_jit::verify {
+
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
+
+class CaseRun;
+class Results;
+
+/// DeepSeek-V3's softmax scale.
+constexpr double kScale = 0.1352338;
+
+/// A case. Each shape is run with each number of splits; every result is
+/// compared with the oracle, outputs and workspace are filled with NaN before,
+/// and memory around them must stay as it was.
+struct Case {
+  std::string name; ///< "A2.tail": the theme first
+  Spec spec;
+  std::vector<GenOptions> shapes = {GenOptions()};
+  std::vector<int64_t> splits = {0}; ///< num_splits; 0: automatic
+  double scale = kScale;
+  std::string score; ///< as for --score
+  std::vector<std::pair<std::string, double>> maskParameters;
+  std::string cpu; ///< compiled for this one; empty: the engine's
+  bool slow = false; ///< left out by --quick
+  std::string note;  ///< more of the problem than the spec says
+
+  /// Changes the generated inputs.
+  std::function<llvm::Error(Problem &)> edit;
+  /// Checks what the oracle does not; may run more problems.
+  std::function<llvm::Error(CaseRun &, const Problem &, const Results &)> check;
+};
+
+/// "h=16 576/512 bf16 paged64 causal, b=2 q=1 keys<=17".
+std::string describe(const Case &testCase);
+
+/// The case "random.`index`" of a seed.
+Case makeRandomCase(uint64_t seed, int index);
+
+// The themes, a file each.
+void addNumericsCases(std::vector<Case> &cases);
+void addLayoutCases(std::vector<Case> &cases);
+void addHeadCases(std::vector<Case> &cases);
+void addSplitCases(std::vector<Case> &cases);
+void addMaskCases(std::vector<Case> &cases);
+void addShapeCases(std::vector<Case> &cases);
+void addTargetCases(std::vector<Case> &cases, Engine &engine);
+
+//===----------------------------------------------------------------------===//
+// Running a case
+//===----------------------------------------------------------------------===//
+
+/// Memory with canaries on both sides.
+class GuardedBuffer {
+public:
+  explicit GuardedBuffer(size_t numBytes);
+
+  uint8_t *data() const { return bytes.get() + kGuard; }
+  size_t size() const { return numBytes; }
+  /// Whether both canaries live.
+  bool intact() const;
+
+private:
+  static constexpr size_t kGuard = 4096;
+  struct Free {
+    void operator()(uint8_t *pointer) const { std::free(pointer); }
+  };
+  std::unique_ptr<uint8_t, Free> bytes;
+  size_t numBytes;
+};
+
+/// What one launch wrote. Rows count over q's leading dimensions.
+class Results {
+public:
+  Tensor out, lse; ///< lse has null data if it was not asked for
+
+  int64_t numHeads() const { return out.shape[out.rank - 2]; }
+  int64_t numRows() const;
+  double outAt(int64_t row, int64_t head, int64_t column) const;
+  double lseAt(int64_t row, int64_t head) const;
+  /// The bytes of out of one row and head.
+  llvm::ArrayRef<uint8_t> outBytes(int64_t row, int64_t head) const;
+  llvm::ArrayRef<uint8_t> lseBytes(int64_t row, int64_t head) const;
+
+  std::vector<std::shared_ptr<GuardedBuffer>> memory;
+};
+
+/// How a launch departs from the plain one.
+struct LaunchOptions {
+  bool lse = true;
+  int numWorkers = 0;    ///< 0: the engine's
+  int64_t outGap = 0;    ///< elements after each row of out and lse
+  bool headMajorOut = false; ///< heads outermost in the memory of out and lse
+  /// Called last before the launch.
+  std::function<llvm::Error(Arguments &)> bind;
+};
+
+/// Engines and kernels, shared by all cases.
+class Suite {
+public:
+  explicit Suite(Engine &engine) : engine(engine) {}
+
+  /// The kernel of a spec, compiled at first use. An empty `cpu` and 0 workers
+  /// are the engine's own.
+  llvm::Expected<std::shared_ptr<Kernel>> kernel(const Spec &spec, const std::string &cpu = "",
+                                                 int numWorkers = 0);
+  int numKernels() const { return kernels.size(); }
+  double compileSeconds() const { return seconds; }
+
+  Engine &engine;
+
+private:
+  llvm::Expected<Engine *> engineOf(const std::string &cpu, int numWorkers);
+
+  std::map<std::pair<std::string, int>, std::unique_ptr<Engine>> engines;
+  std::map<std::string, std::shared_ptr<Kernel>> kernels;
+  double seconds = 0;
+};
+
+/// One case as it runs.
+class CaseRun {
+public:
+  CaseRun(Suite &suite, const Case &testCase) : suite(suite), testCase(testCase) {}
+
+  /// All of the case.
+  llvm::Error run();
+
+  /// The case's problem with another spec or shape.
+  llvm::Expected<Problem> makeProblem(const Spec &spec, const GenOptions &shape);
+  /// Launches; checks that memory around the results is untouched.
+  llvm::Expected<Results> launch(const Problem &problem, const LaunchOptions &options = {});
+  /// Compares with the oracle.
+  llvm::Error compare(const Problem &problem, const Results &results);
+  /// Makes a problem, launches and compares.
+  llvm::Expected<Results> runProblem(const Spec &spec, const GenOptions &shape,
+                                     int64_t numSplits, const LaunchOptions &options = {});
+
+  llvm::Expected<std::shared_ptr<Kernel>> kernel(const Spec &spec) {
+    return suite.kernel(spec, testCase.cpu);
+  }
+
+  Suite &suite;
+  const Case &testCase;
+  double maxOutError = 0, maxLseError = 0;
+
+private:
+  llvm::Error compare(const oracle::Result &expected, const Results &results);
+};
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+template <typename... Ts>
+llvm::Error failure(const char *format, Ts &&...values) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Ts>(values)...).str());
+}
+
+/// Requires |got - want| <= tolerance, or equal infinities.
+llvm::Error expectNear(llvm::StringRef what, double got, double want, double tolerance);
+
+/// Requires out and, where both have it, lse to agree bit by bit.
+llvm::Error expectSameBits(llvm::StringRef what, const Results &got, const Results &want);
+/// The same for row `gotRow` of one and `wantRow` of the other.
+llvm::Error expectSameRow(llvm::StringRef what, const Results &got, int64_t gotRow,
+                          const Results &want, int64_t wantRow);
+/// Requires a row and head to be +0 with an LSE of -inf.
+llvm::Error expectEmpty(const Results &results, int64_t row, int64_t head);
+
+/// Largest difference that rounding to the output type can make at `value`.
+double roundingOf(DType outDType, double value);
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// Sets every element of q: value(row, head, column).
+void setQueries(Problem &problem,
+                llvm::function_ref<double(int64_t row, int64_t head, int64_t column)> value);
+/// Sets the keys of each request, all KV heads alike: value(request, key, column).
+/// For paged layouts without table_rows, and dense.
+void setKeys(Problem &problem,
+             llvm::function_ref<double(int64_t request, int64_t key, int64_t column)> value);
+/// The integer at `index` of a rank 1 tensor.
+int64_t integerAt(const Problem &problem, llvm::StringRef name, int64_t index);
+
+/// Shapes with these lengths, and nothing else of note.
+GenOptions lengths(std::vector<int64_t> seqLens, int64_t sQ = 1);
+
+} // namespace mla_jit::verify
+
+#endif // MLA_JIT_TOOLS_VERIFYSUITE_H
