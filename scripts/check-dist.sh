@@ -74,7 +74,7 @@ done
 # One decode through each tool, with nothing in the environment.
 cd "$place"
 env -i "$root/bin/mla-jit" gen --out in.safetensors
-env -i "$root/bin/mla-jit" run in.safetensors --out out.safetensors
+env -i "$root/bin/mla-jit" run --tensors in.safetensors --check --out out.safetensors
 [[ -s out.safetensors ]] || fail "mla-jit run wrote no output"
 env -i "$root/bin/mla-jit" compile --emit problem >problem.mlir
 env -i "$root/bin/mla-opt" --mla-problem-to-tile --mla-tile-to-host --mla-host-to-llvm \

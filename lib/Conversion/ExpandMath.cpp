@@ -25,7 +25,8 @@ namespace {
 struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
     Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32() || isa<TensorType>(type))
       return rewriter.notifyMatchFailure(op, "not f32 scalars or vectors");
@@ -50,7 +51,8 @@ struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
     // Comparisons are false for NaN, which so goes through.
     Value x = op.getOperand();
     auto clamp = [&](arith::CmpFPredicate beyond, float limit) {
-      Value out = arith::CmpFOp::create(rewriter, loc, beyond, x, constant(limit));
+      Value out =
+          arith::CmpFOp::create(rewriter, loc, beyond, x, constant(limit));
       x = arith::SelectOp::create(rewriter, loc, out, constant(limit), x);
     };
     clamp(arith::CmpFPredicate::OLT, -151.0f);
@@ -58,9 +60,13 @@ struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
 
     Value n = math::RoundEvenOp::create(rewriter, loc, x);
     Value f = arith::SubFOp::create(rewriter, loc, x, n);
-    static constexpr float kCoefficients[] = {
-        1.55946778e-4f, 1.34066434e-3f, 9.61769279e-3f, 5.55031039e-2f,
-        2.40226522e-1f, 6.93147242e-1f, 1.0f};
+    static constexpr float kCoefficients[] = {1.55946778e-4f,
+                                              1.34066434e-3f,
+                                              9.61769279e-3f,
+                                              5.55031039e-2f,
+                                              2.40226522e-1f,
+                                              6.93147242e-1f,
+                                              1.0f};
     Value p = constant(kCoefficients[0]);
     for (float c : ArrayRef(kCoefficients).drop_front())
       p = math::FmaOp::create(rewriter, loc, p, f, constant(c));
@@ -68,11 +74,13 @@ struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
     // 2^n in two factors, each a normal number, so that subnormal and infinite
     // results come out of the multiplication.
     Value exponent = arith::FPToSIOp::create(rewriter, loc, intType, n);
-    Value half = arith::ShRSIOp::create(rewriter, loc, exponent, intConstant(1));
+    Value half =
+        arith::ShRSIOp::create(rewriter, loc, exponent, intConstant(1));
     Value rest = arith::SubIOp::create(rewriter, loc, exponent, half);
     auto power = [&](Value e) -> Value {
       Value biased = arith::AddIOp::create(rewriter, loc, e, intConstant(127));
-      Value bits = arith::ShLIOp::create(rewriter, loc, biased, intConstant(23));
+      Value bits =
+          arith::ShLIOp::create(rewriter, loc, biased, intConstant(23));
       return arith::BitcastOp::create(rewriter, loc, type, bits);
     };
     p = arith::MulFOp::create(rewriter, loc, p, power(half));
@@ -88,9 +96,10 @@ struct ExpandMath : public mla::impl::ExpandMathBase<ExpandMath> {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp2>(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained({"math.tanh", "math.exp", "math.log", "math.log2",
-                                 "math.log1p", "math.expm1", "math.erf", "math.sin",
-                                 "math.cos", "math.atan", "math.cbrt"},
+      return llvm::is_contained({"math.tanh", "math.exp", "math.log",
+                                 "math.log2", "math.log1p", "math.expm1",
+                                 "math.erf", "math.sin", "math.cos",
+                                 "math.atan", "math.cbrt"},
                                 name);
     });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

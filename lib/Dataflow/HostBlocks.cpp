@@ -29,8 +29,9 @@ struct Shape {
   double widen; // instructions to widen one vector of keys to f32
 
   explicit Shape(DecodeOp op)
-      : rows(op.getNumHeads() / op.getNumKVHeads()), kvHeads(op.getNumKVHeads()),
-        headDim(op.getHeadDim()), headDimV(op.getHeadDimV()) {
+      : rows(op.getNumHeads() / op.getNumKVHeads()),
+        kvHeads(op.getNumKVHeads()), headDim(op.getHeadDim()),
+        headDimV(op.getHeadDimV()) {
     Type type = cast<MemRefType>(op.getK().getType()).getElementType();
     elementBytes = type.getIntOrFloatBitWidth() / 8;
     widen = type.isBF16() ? 2 : type.isF16() ? 1 : 0;
@@ -69,21 +70,25 @@ public:
     SmallVector<ScheduleAttr> schedules;
     for (auto [qkRows, qkKeys] : kBlocks)
       for (auto [pvRows, pvVectors] : kBlocks)
-        for (auto [rows, kv] : {std::pair<int64_t, KVAccess>{16, KVAccess::Direct},
-                                {16, KVAccess::Staged},
-                                {32, KVAccess::Staged},
-                                {64, KVAccess::Staged},
-                                {128, KVAccess::Staged}}) {
+        for (auto [rows, kv] :
+             {std::pair<int64_t, KVAccess>{16, KVAccess::Direct},
+              {16, KVAccess::Staged},
+              {32, KVAccess::Staged},
+              {64, KVAccess::Staged},
+              {128, KVAccess::Staged}}) {
           // One tile height serves both blocks.
           int64_t unit = std::lcm(qkRows, pvRows);
           // A power of two, or whole vectors of rows.
-          int64_t height = std::min<int64_t>(rows, llvm::PowerOf2Ceil(shape.rows));
+          int64_t height =
+              std::min<int64_t>(rows, llvm::PowerOf2Ceil(shape.rows));
           int64_t blockM = llvm::alignTo(height, unit);
           auto schedule = ScheduleAttr::get(
-              problem.getContext(), StringAttr::get(problem.getContext(), getName()),
-              blockM, 64, SplitPolicy::Balanced,
+              problem.getContext(),
+              StringAttr::get(problem.getContext(), getName()), blockM, 64,
+              SplitPolicy::Balanced,
               /*split_tiles=*/16, qkRows, qkKeys, pvRows, pvVectors, kv);
-          if (!check(problem, target, schedule) && !llvm::is_contained(schedules, schedule))
+          if (!check(problem, target, schedule) &&
+              !llvm::is_contained(schedules, schedule))
             schedules.push_back(schedule);
         }
     return schedules;
@@ -100,12 +105,14 @@ public:
                              name, used, registers)
             .str();
     if (schedule.getBlockM() > 1024 || schedule.getBlockN() > 1024)
-      return llvm::formatv("a tile of {0} x {1} is over the limit of 1024 x 1024",
-                           schedule.getBlockM(), schedule.getBlockN())
+      return llvm::formatv(
+                 "a tile of {0} x {1} is over the limit of 1024 x 1024",
+                 schedule.getBlockM(), schedule.getBlockN())
           .str();
     if (int64_t rows = schedule.getQkRows();
         !llvm::isPowerOf2_64(rows) || rows > target.getLanes())
-      return llvm::formatv("register block 'qk' of {0} rows is not a power of two of at most the "
+      return llvm::formatv("register block 'qk' of {0} rows is not a power of "
+                           "two of at most the "
                            "{1} f32 lanes of a vector",
                            rows, target.getLanes())
           .str();
@@ -113,7 +120,8 @@ public:
     int64_t height = schedule.getBlockM();
     if (height < target.getLanes() ? !llvm::isPowerOf2_64(height)
                                    : height % target.getLanes() != 0)
-      return llvm::formatv("block_m = {0} is neither a power of two nor a multiple of the {1} f32 "
+      return llvm::formatv("block_m = {0} is neither a power of two nor a "
+                           "multiple of the {1} f32 "
                            "lanes of a vector",
                            height, target.getLanes())
           .str();
@@ -135,7 +143,8 @@ public:
       double m = schedule.getQkRows(), n = schedule.getQkKeys();
       double steps = shape.headDim / lanes;
       // A horizontal sum is about 8 instructions an accumulator.
-      double qkBlock = steps * stepCycles(m * n, n * shape.widen, m + n) + m * n * 4;
+      double qkBlock =
+          steps * stepCycles(m * n, n * shape.widen, m + n) + m * n * 4;
       cycles += qkGroups * qkBlock / n;
 
       double c = schedule.getPvVectors();
@@ -147,7 +156,8 @@ public:
                 (stepCycles(m * c, c * shape.widen, m + c) + state);
 
       // Every group of rows reads the tile again, from L2 when L1 is too small.
-      double tileBytes = schedule.getBlockN() * shape.headDim * shape.elementBytes;
+      double tileBytes =
+          schedule.getBlockN() * shape.headDim * shape.elementBytes;
       if (tileBytes > target.getL1Bytes())
         cycles += (qkGroups * shape.headDim + pvGroups * shape.headDimV) *
                   shape.elementBytes / l2BytesPerCycle * 0.5;

@@ -16,7 +16,8 @@
 
 using namespace mlir;
 
-void mla::buildProblemToTile(OpPassManager &pm, const ProblemToTileOptions &options) {
+void mla::buildProblemToTile(OpPassManager &pm,
+                             const ProblemToTileOptions &options) {
   pm.addPass(createAttachTarget({options.cpu}));
   pm.addNestedPass<func::FuncOp>(createSelectSchedule({options.split}));
   pm.addNestedPass<func::FuncOp>(createTile());
@@ -34,7 +35,8 @@ void mla::buildTileToHost(OpPassManager &pm) {
 void mla::buildHostToLLVM(OpPassManager &pm) {
   pm.addPass(createExpandMath());
   arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true; // else truncf calls a libgcc symbol that may be missing
+  expand.includeBf16 =
+      true; // else truncf calls a libgcc symbol that may be missing
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createSCFToControlFlowPass());

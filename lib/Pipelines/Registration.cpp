@@ -8,18 +8,18 @@
 
 #include "mla/Pipelines/Registration.h"
 #include "mla/Conversion/Passes.h"
-#include "mla/Pipelines/Pipelines.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mla/Pipelines/Pipelines.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void mla::registerDialects(DialectRegistry &registry) {
-  registry.insert<MLADialect, arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+  registry
+      .insert<MLADialect, arith::ArithDialect, cf::ControlFlowDialect,
+              func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
 void mla::registerPasses() {
@@ -28,10 +28,12 @@ void mla::registerPasses() {
   registerCanonicalizerPass();
   registerCSEPass();
   PassPipelineRegistration<ProblemToTileOptions>(
-      "mla-problem-to-tile", "phase: mla.decode to tile ops", buildProblemToTile);
+      "mla-problem-to-tile", "phase: mla.decode to tile ops",
+      buildProblemToTile);
   PassPipelineRegistration<>("mla-tile-to-host",
                              "phase: tile ops to loops over register blocks",
                              buildTileToHost);
-  PassPipelineRegistration<>("mla-host-to-llvm", "phase: loops and vectors to LLVM IR",
+  PassPipelineRegistration<>("mla-host-to-llvm",
+                             "phase: loops and vectors to LLVM IR",
                              buildHostToLLVM);
 }

@@ -25,7 +25,8 @@ using namespace mlir;
 
 static constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mla::createHostMachine(ModuleOp module) {
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+mla::createHostMachine(ModuleOp module) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
     LLVMInitializeX86TargetInfo();
@@ -36,13 +37,16 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mla::createHostMachine(Modu
   });
   auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
   if (!target || !target.isHost())
-    return llvm::createStringError("the module has no host target (mla.target)");
+    return llvm::createStringError(
+        "the module has no host target (mla.target)");
   llvm::Triple triple(kTriple);
   std::string error;
-  const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *llvmTarget =
+      llvm::TargetRegistry::lookupTarget(triple, error);
   if (!llvmTarget)
     return llvm::createStringError(error);
-  // LLVM prefers 256-bit vectors on some CPUs with AVX-512; the schedule decides.
+  // LLVM prefers 256-bit vectors on some CPUs with AVX-512; the schedule
+  // decides.
   std::string features = target.getFeatures().str();
   if (target.getVectorBits() == 512)
     features += (features.empty() ? "" : ",") + std::string("-prefer-256-bit");
@@ -65,7 +69,8 @@ static void addPackedEntry(llvm::Module &module, llvm::Function &function) {
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", packed));
   SmallVector<llvm::Value *> arguments;
   for (llvm::Argument &argument : function.args()) {
-    llvm::Value *slot = builder.CreateConstGEP1_64(pointer, packed->getArg(0), argument.getArgNo());
+    llvm::Value *slot = builder.CreateConstGEP1_64(pointer, packed->getArg(0),
+                                                   argument.getArgNo());
     llvm::Value *address = builder.CreateLoad(pointer, slot);
     arguments.push_back(builder.CreateLoad(argument.getType(), address));
   }
@@ -75,16 +80,19 @@ static void addPackedEntry(llvm::Module &module, llvm::Function &function) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
-mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                     llvm::TargetMachine &machine) {
   auto kernel = module->getAttrOfType<KernelAttr>(MLADialect::kKernel);
   if (!kernel)
-    return llvm::createStringError("the module has no mla.kernel: it is not at the llvm level");
+    return llvm::createStringError(
+        "the module has no mla.kernel: it is not at the llvm level");
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
 
-  std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(module, context, "mla_kernel");
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context, "mla_kernel");
   if (!result)
     return llvm::createStringError("translation to LLVM IR failed");
   result->setTargetTriple(machine.getTargetTriple());
@@ -96,10 +104,12 @@ mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMa
       function.addFnAttr(llvm::Attribute::NoUnwind);
     }
   for (EntryAttr entry : kernel.getEntries()) {
-    llvm::Function *function = result->getFunction(entry.getSymbol().getValue());
+    llvm::Function *function =
+        result->getFunction(entry.getSymbol().getValue());
     if (!function || function->arg_size() != entry.getParams().size())
-      return llvm::createStringError("entry '" + entry.getSymbol().getValue() +
-                                     "' of mla.kernel does not describe its function");
+      return llvm::createStringError(
+          "entry '" + entry.getSymbol().getValue() +
+          "' of mla.kernel does not describe its function");
     addPackedEntry(*result, *function);
   }
   return result;
@@ -122,7 +132,8 @@ void mla::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
 }
 
 llvm::Expected<std::string> mla::emitMachineCode(llvm::Module &module,
@@ -131,10 +142,12 @@ llvm::Expected<std::string> mla::emitMachineCode(llvm::Module &module,
   SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;
-  auto type = format == MachineFormat::Object ? llvm::CodeGenFileType::ObjectFile
-                                              : llvm::CodeGenFileType::AssemblyFile;
+  auto type = format == MachineFormat::Object
+                  ? llvm::CodeGenFileType::ObjectFile
+                  : llvm::CodeGenFileType::AssemblyFile;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
-    return llvm::createStringError("the target emits no machine code of this form");
+    return llvm::createStringError(
+        "the target emits no machine code of this form");
   passes.run(module);
   return code.str().str();
 }

@@ -48,28 +48,35 @@ llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
     return invalid("the kernel takes no argument '{0}'", name);
   const ArgumentInfo &want = info->arguments[index];
   if (!want.isTensor)
-    return invalid("argument '{0}' requires a scalar, but got a tensor {1}", name,
-                   tensor.describe());
+    return invalid("argument '{0}' requires a scalar, but got a tensor {1}",
+                   name, tensor.describe());
   if (tensor.dtype != want.dtype)
-    return invalid("argument '{0}' requires element type {1}, but got {2}", name,
-                   toString(want.dtype), tensor.describe());
+    return invalid("argument '{0}' requires element type {1}, but got {2}",
+                   name, toString(want.dtype), tensor.describe());
   if (tensor.rank != want.rank)
-    return invalid("argument '{0}' requires rank {1}, but got {2}", name, want.rank,
-                   tensor.describe());
+    return invalid("argument '{0}' requires rank {1}, but got {2}", name,
+                   want.rank, tensor.describe());
   for (int i = 0; i < want.rank; ++i) {
-    if (tensor.shape[i] < 0 || (want.shape[i] >= 0 && tensor.shape[i] != want.shape[i]))
-      return invalid("argument '{0}' requires dimension {1} to be {2}, but got {3}", name, i,
-                     want.shape[i] >= 0 ? std::to_string(want.shape[i]) : "at least 0",
+    if (tensor.shape[i] < 0 ||
+        (want.shape[i] >= 0 && tensor.shape[i] != want.shape[i]))
+      return invalid(
+          "argument '{0}' requires dimension {1} to be {2}, but got {3}", name,
+          i, want.shape[i] >= 0 ? std::to_string(want.shape[i]) : "at least 0",
+          tensor.describe());
+    if (want.stride[i] >= 0 && tensor.shape[i] > 1 &&
+        tensor.stride[i] != want.stride[i])
+      return invalid("argument '{0}' requires dimension {1} to have stride "
+                     "{2}, but got {3} of {4}",
+                     name, i, want.stride[i], tensor.stride[i],
                      tensor.describe());
-    if (want.stride[i] >= 0 && tensor.shape[i] > 1 && tensor.stride[i] != want.stride[i])
-      return invalid("argument '{0}' requires dimension {1} to have stride {2}, but got {3} of {4}",
-                     name, i, want.stride[i], tensor.stride[i], tensor.describe());
   }
   if (!tensor.data && tensor.numElements() && name != "lse")
-    return invalid("argument '{0}' requires memory for {1}, but got a null pointer", name,
-                   tensor.describe());
+    return invalid(
+        "argument '{0}' requires memory for {1}, but got a null pointer", name,
+        tensor.describe());
   if (reinterpret_cast<uintptr_t>(tensor.data) % byteSize(tensor.dtype))
-    return invalid("argument '{0}' requires memory aligned to its elements of {1} bytes, but got "
+    return invalid("argument '{0}' requires memory aligned to its elements of "
+                   "{1} bytes, but got "
                    "{2}",
                    name, byteSize(tensor.dtype), tensor.data);
   values[index].tensor = tensor;
@@ -83,7 +90,8 @@ llvm::Error Arguments::set(std::string_view name, double scalar) {
     return invalid("the kernel takes no argument '{0}'", name);
   const ArgumentInfo &want = info->arguments[index];
   if (want.isTensor)
-    return invalid("argument '{0}' requires a tensor, but got the scalar {1}", name, scalar);
+    return invalid("argument '{0}' requires a tensor, but got the scalar {1}",
+                   name, scalar);
   Value &value = values[index];
   bool integral = scalar == std::floor(scalar);
   switch (want.dtype) {
@@ -92,17 +100,20 @@ llvm::Error Arguments::set(std::string_view name, double scalar) {
     break;
   case DType::I32:
     if (!integral || scalar < INT32_MIN || scalar > INT32_MAX)
-      return invalid("argument '{0}' requires a 32-bit integer, but got {1}", name, scalar);
+      return invalid("argument '{0}' requires a 32-bit integer, but got {1}",
+                     name, scalar);
     value.i32 = static_cast<int32_t>(scalar);
     break;
   case DType::I64:
     if (!integral || std::abs(scalar) > 9007199254740992.0)
-      return invalid("argument '{0}' requires an integer of at most 2^53, but got {1}", name,
-                     scalar);
+      return invalid(
+          "argument '{0}' requires an integer of at most 2^53, but got {1}",
+          name, scalar);
     value.i64 = static_cast<int64_t>(scalar);
     break;
   default:
-    return invalid("argument '{0}' has a type that cannot be set: {1}", name, toString(want.dtype));
+    return invalid("argument '{0}' has a type that cannot be set: {1}", name,
+                   toString(want.dtype));
   }
   value.set = true;
   return llvm::Error::success();
@@ -135,19 +146,21 @@ int64_t Arguments::maxItems() const {
   Tensor q = tensor("q");
   // Uniform: the same row blocks for each request. Ragged: as many as the rows
   // fill, and a broken one for each request.
-  int64_t blocks = q.rank == 4
-                       ? batch() * ((q.shape[1] * info->group + info->blockM - 1) / info->blockM)
-                       : q.shape[0] * info->group / info->blockM + batch();
+  int64_t blocks =
+      q.rank == 4 ? batch() * ((q.shape[1] * info->group + info->blockM - 1) /
+                               info->blockM)
+                  : q.shape[0] * info->group / info->blockM + batch();
   return blocks * info->kvHeads;
 }
 
 /// Requires dimension `dim` of `tensor` to be `want`.
-static llvm::Error checkDim(std::string_view name, const Tensor &tensor, int dim, int64_t want,
-                            const char *why) {
+static llvm::Error checkDim(std::string_view name, const Tensor &tensor,
+                            int dim, int64_t want, const char *why) {
   if (!tensor.given() || tensor.shape[dim] == want)
     return llvm::Error::success();
-  return invalid("argument '{0}' requires dimension {1} to be {2} ({3}), but got {4}", name, dim,
-                 want, why, tensor.describe());
+  return invalid(
+      "argument '{0}' requires dimension {1} to be {2} ({3}), but got {4}",
+      name, dim, want, why, tensor.describe());
 }
 
 llvm::Error Arguments::check() const {
@@ -161,7 +174,8 @@ llvm::Error Arguments::check() const {
   Tensor q = tensor("q"), k = tensor("k");
   bool ragged = q.rank == 3;
   llvm::SmallVector<llvm::Error, 24> errors;
-  auto require = [&](std::string_view name, int dim, int64_t want, const char *why) {
+  auto require = [&](std::string_view name, int dim, int64_t want,
+                     const char *why) {
     errors.push_back(checkDim(name, tensor(name), dim, want, why));
   };
   if (!ragged)
@@ -189,8 +203,9 @@ llvm::Error Arguments::check() const {
   if (first)
     return first;
   if (scalar("num_splits", 0) < 0)
-    return invalid("argument 'num_splits' requires a number of at least 0, but got {0}",
-                   scalar("num_splits", 0));
+    return invalid(
+        "argument 'num_splits' requires a number of at least 0, but got {0}",
+        scalar("num_splits", 0));
   return llvm::Error::success();
 }
 
@@ -200,16 +215,17 @@ llvm::Error Arguments::check() const {
 
 /// Element `i` of a rank 1 integer tensor.
 static int64_t intAt(const Tensor &tensor, int64_t i) {
-  const char *address =
-      static_cast<const char *>(tensor.data) + i * tensor.stride[0] * byteSize(tensor.dtype);
-  return tensor.dtype == DType::I64 ? *reinterpret_cast<const int64_t *>(address)
-                                    : *reinterpret_cast<const int32_t *>(address);
+  const char *address = static_cast<const char *>(tensor.data) +
+                        i * tensor.stride[0] * byteSize(tensor.dtype);
+  return tensor.dtype == DType::I64
+             ? *reinterpret_cast<const int64_t *>(address)
+             : *reinterpret_cast<const int32_t *>(address);
 }
 
 static Tensor rowOf(const Tensor &table, int64_t row) {
   Tensor result = table;
-  result.data =
-      static_cast<char *>(table.data) + row * table.stride[0] * byteSize(table.dtype);
+  result.data = static_cast<char *>(table.data) +
+                row * table.stride[0] * byteSize(table.dtype);
   result.rank = 1;
   result.shape[0] = table.shape[1];
   result.stride[0] = table.stride[1];
@@ -222,31 +238,35 @@ struct PageList {
   int64_t begin, count;
 };
 
-static llvm::Expected<PageList> pagesOf(const Arguments &arguments, int64_t request) {
+static llvm::Expected<PageList> pagesOf(const Arguments &arguments,
+                                        int64_t request) {
   int64_t row = request;
   if (Tensor rows = arguments.tensor("table_rows"); rows.given()) {
     row = intAt(rows, request);
     Tensor table = arguments.tensor("table");
-    int64_t limit =
-        table.given() ? table.shape[0] : arguments.tensor("kv_indptr").shape[0] - 1;
+    int64_t limit = table.given() ? table.shape[0]
+                                  : arguments.tensor("kv_indptr").shape[0] - 1;
     if (row < 0 || row >= limit)
-      return invalid("argument 'table_rows' requires rows in [0, {0}), but entry {1} is {2}", limit,
-                     request, row);
+      return invalid("argument 'table_rows' requires rows in [0, {0}), but "
+                     "entry {1} is {2}",
+                     limit, request, row);
   }
   if (Tensor table = arguments.tensor("table"); table.given())
     return PageList{rowOf(table, row), 0, table.shape[1]};
-  Tensor indptr = arguments.tensor("kv_indptr"), indices = arguments.tensor("kv_indices");
+  Tensor indptr = arguments.tensor("kv_indptr"),
+         indices = arguments.tensor("kv_indices");
   int64_t begin = intAt(indptr, row), end = intAt(indptr, row + 1);
   if (begin < 0 || end < begin || end > indices.shape[0])
-    return invalid("argument 'kv_indptr' requires rising offsets within the {0} entries of "
+    return invalid("argument 'kv_indptr' requires rising offsets within the "
+                   "{0} entries of "
                    "kv_indices, but row {1} is [{2}, {3})",
                    indices.shape[0], row, begin, end);
   return PageList{indices, begin, end - begin};
 }
 
 llvm::Error Arguments::checkContents() const {
-  Tensor lengths = tensor("seq_lens"), offsets = tensor("q_offsets"), q = tensor("q"),
-         k = tensor("k");
+  Tensor lengths = tensor("seq_lens"), offsets = tensor("q_offsets"),
+         q = tensor("q"), k = tensor("k");
   bool paged = tensor("table").given() || tensor("kv_indptr").given();
   auto range = MaskRange::create(info->mask);
   if (!range)
@@ -258,20 +278,23 @@ llvm::Error Arguments::checkContents() const {
   for (int64_t b = 0; b < batch(); ++b) {
     int64_t length = intAt(lengths, b);
     if (length < 0)
-      return invalid("argument 'seq_lens' requires lengths of at least 0, but entry {0} is {1}", b,
-                     length);
+      return invalid("argument 'seq_lens' requires lengths of at least 0, but "
+                     "entry {0} is {1}",
+                     b, length);
     int64_t queries = q.rank == 4 ? q.shape[1] : 0;
     if (offsets.given()) {
       int64_t begin = intAt(offsets, b), end = intAt(offsets, b + 1);
       if (begin < 0 || end < begin || end > q.shape[0])
-        return invalid("argument 'q_offsets' requires rising offsets within the {0} queries of q, "
+        return invalid("argument 'q_offsets' requires rising offsets within "
+                       "the {0} queries of q, "
                        "but entries {1} and {2} are {3} and {4}",
                        q.shape[0], b, b + 1, begin, end);
       queries = end - begin;
     }
     if (!paged) {
       if (length > k.shape[1])
-        return invalid("argument 'seq_lens' requires lengths of at most {0} (the keys of k), but "
+        return invalid("argument 'seq_lens' requires lengths of at most {0} "
+                       "(the keys of k), but "
                        "entry {1} is {2}",
                        k.shape[1], b, length);
       continue;
@@ -284,16 +307,21 @@ llvm::Error Arguments::checkContents() const {
       return pages.takeError();
     int64_t pageSize = k.shape[1];
     if (length > pages->count * pageSize)
-      return invalid("argument 'seq_lens' requires lengths of at most {0} ({1} pages of {2} keys), "
+      return invalid("argument 'seq_lens' requires lengths of at most {0} ({1} "
+                     "pages of {2} keys), "
                      "but entry {3} is {4}",
-                     pages->count * pageSize, pages->count, pageSize, b, length);
-    auto [begin, end] = range->visible(length - queries, length - 1, length, parameters);
+                     pages->count * pageSize, pages->count, pageSize, b,
+                     length);
+    auto [begin, end] =
+        range->visible(length - queries, length - 1, length, parameters);
     for (int64_t page = begin / pageSize; page * pageSize < end; ++page) {
       int64_t entry = intAt(pages->pages, pages->begin + page);
       if (entry < 0 || entry >= k.shape[0])
-        return invalid("argument '{0}' requires pages in [0, {1}), but page {2} of request {3} is "
+        return invalid("argument '{0}' requires pages in [0, {1}), but page "
+                       "{2} of request {3} is "
                        "{4}",
-                       tensor("table").given() ? "table" : "kv_indices", k.shape[0], page, b, entry);
+                       tensor("table").given() ? "table" : "kv_indices",
+                       k.shape[0], page, b, entry);
     }
   }
   return llvm::Error::success();

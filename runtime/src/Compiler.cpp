@@ -27,8 +27,7 @@ namespace mla_jit {
 // #mla.kernel to plain data
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-static std::string textOf(const T &value) {
+template <typename T> static std::string textOf(const T &value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
@@ -36,7 +35,8 @@ static std::string textOf(const T &value) {
 
 static DType dtypeOf(Type type) { return parseDType(textOf(type)); }
 
-static llvm::Expected<ArgumentInfo> describeArgument(mla::ArgumentAttr argument) {
+static llvm::Expected<ArgumentInfo>
+describeArgument(mla::ArgumentAttr argument) {
   ArgumentInfo info;
   info.name = argument.getName().str();
   auto memref = dyn_cast<MemRefType>(argument.getType());
@@ -46,16 +46,19 @@ static llvm::Expected<ArgumentInfo> describeArgument(mla::ArgumentAttr argument)
     info.dtype = DType::I64;
   if (info.dtype == DType::None)
     return createStringError("argument '" + info.name + "' of type " +
-                             textOf(argument.getType()) + " cannot be passed at launch");
+                             textOf(argument.getType()) +
+                             " cannot be passed at launch");
   if (!memref)
     return info;
   if (memref.getRank() > Tensor::kMaxRank)
     return createStringError("argument '" + info.name + "' has rank " +
-                             std::to_string(memref.getRank()) + ", over the limit of 4");
+                             std::to_string(memref.getRank()) +
+                             ", over the limit of 4");
   info.rank = memref.getRank();
   auto [strides, offset] = memref.getStridesAndOffset();
   if (offset != 0 && !ShapedType::isDynamic(offset))
-    return createStringError("argument '" + info.name + "' requires offset 0, but has " +
+    return createStringError("argument '" + info.name +
+                             "' requires offset 0, but has " +
                              std::to_string(offset));
   auto orDynamic = [](int64_t v) { return ShapedType::isDynamic(v) ? -1 : v; };
   for (int i = 0; i < info.rank; ++i) {
@@ -80,10 +83,13 @@ static KernelInfo::Buffer describeBuffer(mla::BufferAttr buffer) {
   return info;
 }
 
-static llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp module) {
-  auto kernel = module->getAttrOfType<mla::KernelAttr>(mla::MLADialect::kKernel);
+static llvm::Expected<std::shared_ptr<KernelInfo>>
+describeKernel(ModuleOp module) {
+  auto kernel =
+      module->getAttrOfType<mla::KernelAttr>(mla::MLADialect::kKernel);
   if (!kernel)
-    return createStringError("the module has no mla.decode and no tile entry to compile");
+    return createStringError(
+        "the module has no mla.decode and no tile entry to compile");
   auto info = std::make_shared<KernelInfo>();
   for (mla::ArgumentAttr argument : kernel.getArguments()) {
     auto described = describeArgument(argument);
@@ -99,7 +105,8 @@ static llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp modul
     for (mla::ParamAttr param : entry.getParams()) {
       StringRef name = param.getName();
       KernelInfo::Param p{static_cast<KernelInfo::ParamKind>(param.getKind()),
-                          KernelInfo::Source::Argument, -1, static_cast<int>(param.getDim())};
+                          KernelInfo::Source::Argument, -1,
+                          static_cast<int>(param.getDim())};
       if (name == mla::argument_names::kWorker)
         p.source = KernelInfo::Source::Worker;
       else if (name == mla::argument_names::kNumWorkers)
@@ -110,8 +117,9 @@ static llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp modul
           if (buffer.name == name)
             p.index = i;
         if (p.index < 0)
-          return createStringError("parameter '" + name + "' of entry '" + described.symbol +
-                                   "' is neither an argument nor in the workspace");
+          return createStringError(
+              "parameter '" + name + "' of entry '" + described.symbol +
+              "' is neither an argument nor in the workspace");
       }
       described.params.push_back(p);
     }
@@ -137,7 +145,8 @@ namespace {
 class Compilation {
 public:
   explicit Compilation(const CompileRequest &request)
-      : request(request), context(makeRegistry(), MLIRContext::Threading::DISABLED),
+      : request(request),
+        context(makeRegistry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
             return;
@@ -147,7 +156,9 @@ public:
           stream << diagnostic;
           for (Diagnostic &note : diagnostic.getNotes())
             stream << "; note: " << note;
-        }) {}
+        }) {
+    context.printOpOnDiagnostic(false);
+  }
 
   llvm::Expected<CompileResult> run(Stage stage) {
     OwningOpRef<ModuleOp> module;
@@ -163,7 +174,9 @@ public:
     mla::ProblemToTileOptions options;
     options.cpu = request.cpu;
     options.split = request.rowLocalSplits ? "row_local" : "balanced";
-    if (!lower("tile", *module, [&](OpPassManager &pm) { mla::buildProblemToTile(pm, options); }))
+    if (!lower("tile", *module, [&](OpPassManager &pm) {
+          mla::buildProblemToTile(pm, options);
+        }))
       return failure("tile");
     if (stage == Stage::Tile)
       return finish(textOf(*module));
@@ -195,11 +208,11 @@ private:
              << file.getColumn() << ": ";
   }
 
-  template <typename F>
-  void time(const char *stage, F body) {
+  template <typename F> void time(const char *stage, F body) {
     auto start = std::chrono::steady_clock::now();
     body();
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
     result.times.push_back({stage, elapsed.count()});
   }
 
@@ -253,8 +266,9 @@ private:
   }
 
   llvm::Error failure(const char *stage) {
-    return createStringError("stage '" + llvm::Twine(stage) + "': " +
-                             (diagnostics.empty() ? "failed without a reason" : diagnostics));
+    return createStringError(
+        "stage '" + llvm::Twine(stage) + "': " +
+        (diagnostics.empty() ? "failed without a reason" : diagnostics));
   }
 
   const CompileRequest &request;
@@ -270,15 +284,17 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<mla::MLADialect>();
   std::string reason;
-  FailureOr<mla::TargetAttr> target = mla::makeHostTarget(&context, cpu, reason);
+  FailureOr<mla::TargetAttr> target =
+      mla::makeHostTarget(&context, cpu, reason);
   if (failed(target))
     return createStringError("option 'cpu' " + reason);
-  return TargetInfo{target->getCpu().str(),      target->getFeatures().str(),
-                    target->getVectorBits(),     target->getVectorRegisters(),
-                    target->getL1Bytes(),        target->getL2Bytes()};
+  return TargetInfo{target->getCpu().str(),  target->getFeatures().str(),
+                    target->getVectorBits(), target->getVectorRegisters(),
+                    target->getL1Bytes(),    target->getL2Bytes()};
 }
 
-llvm::Expected<CompileResult> compile(const CompileRequest &request, Stage stage) {
+llvm::Expected<CompileResult> compile(const CompileRequest &request,
+                                      Stage stage) {
   return Compilation(request).run(stage);
 }
 

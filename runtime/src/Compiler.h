@@ -33,13 +33,14 @@ struct CompileResult {
 };
 
 /// Compiles up to `stage`. Errors carry the stage and the diagnostics.
-llvm::Expected<CompileResult> compile(const CompileRequest &request, Stage stage);
+llvm::Expected<CompileResult> compile(const CompileRequest &request,
+                                      Stage stage);
 
 /// Describes the CPU of that name.
 llvm::Expected<TargetInfo> describeTarget(const std::string &cpu);
 
-/// The problem that a spec describes, as MLIR text: a function "decode" around one
-/// mla.decode.
+/// The problem that a spec describes, as MLIR text: a function "decode" around
+/// one mla.decode.
 llvm::Expected<std::string> buildProblemText(const Spec &spec);
 
 } // namespace mla_jit

@@ -15,8 +15,9 @@ using llvm::createStringError;
 namespace mla_jit {
 
 static constexpr std::pair<Stage, std::string_view> kStages[] = {
-    {Stage::Problem, "problem"}, {Stage::Tile, "tile"},    {Stage::Host, "host"},
-    {Stage::LLVM, "llvm"},       {Stage::Assembly, "asm"}, {Stage::Object, "obj"}};
+    {Stage::Problem, "problem"}, {Stage::Tile, "tile"},
+    {Stage::Host, "host"},       {Stage::LLVM, "llvm"},
+    {Stage::Assembly, "asm"},    {Stage::Object, "obj"}};
 
 std::string_view toString(Stage stage) {
   for (auto [s, name] : kStages)
@@ -29,8 +30,9 @@ llvm::Expected<Stage> parseStage(std::string_view text) {
   for (auto [stage, name] : kStages)
     if (name == text)
       return stage;
-  return createStringError("stage requires problem, tile, host, llvm, asm or obj, but got '" +
-                           std::string(text) + "'");
+  return createStringError(
+      "stage requires problem, tile, host, llvm, asm or obj, but got '" +
+      std::string(text) + "'");
 }
 
 struct Engine::State {
@@ -39,8 +41,9 @@ struct Engine::State {
 };
 
 Engine::Engine(EngineOptions options) : state(std::make_unique<State>()) {
-  int workers = options.numWorkers > 0 ? options.numWorkers
-                                       : static_cast<int>(std::thread::hardware_concurrency());
+  int workers = options.numWorkers > 0
+                    ? options.numWorkers
+                    : static_cast<int>(std::thread::hardware_concurrency());
   state->cpu = options.cpu;
   state->pool = std::make_shared<WorkerPool>(std::max(workers, 1));
 }
@@ -49,9 +52,12 @@ Engine::~Engine() = default;
 
 int Engine::numWorkers() const { return state->pool->size(); }
 
-llvm::Expected<TargetInfo> Engine::target() const { return describeTarget(state->cpu); }
+llvm::Expected<TargetInfo> Engine::target() const {
+  return describeTarget(state->cpu);
+}
 
-static llvm::Expected<CompileRequest> requestFor(const Spec &spec, const std::string &cpu) {
+static llvm::Expected<CompileRequest> requestFor(const Spec &spec,
+                                                 const std::string &cpu) {
   auto text = buildProblemText(spec);
   if (!text)
     return text.takeError();
@@ -68,8 +74,8 @@ llvm::Expected<std::string> Engine::compile(const Spec &spec, Stage stage) {
   return std::move(result->text);
 }
 
-llvm::Expected<std::string> Engine::compile(const std::string &mlir, const std::string &name,
-                                            Stage stage) {
+llvm::Expected<std::string>
+Engine::compile(const std::string &mlir, const std::string &name, Stage stage) {
   auto result = mla_jit::compile({mlir, name, state->cpu}, stage);
   if (!result)
     return result.takeError();
@@ -99,8 +105,8 @@ llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
   return std::shared_ptr<Kernel>(new Kernel(std::move(*kernel)));
 }
 
-llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const std::string &mlir,
-                                                        const std::string &name) {
+llvm::Expected<std::shared_ptr<Kernel>>
+Engine::prepare(const std::string &mlir, const std::string &name) {
   auto kernel = build({mlir, name, state->cpu}, state->pool);
   if (!kernel)
     return kernel.takeError();

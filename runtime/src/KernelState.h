@@ -32,8 +32,8 @@ struct KernelState {
 };
 
 /// Links object code into the process.
-llvm::Expected<std::unique_ptr<KernelState>> loadKernel(CompileResult compiled,
-                                                        std::shared_ptr<WorkerPool> pool);
+llvm::Expected<std::unique_ptr<KernelState>>
+loadKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool);
 
 } // namespace mla_jit
 

@@ -30,7 +30,8 @@ MaskRange::~MaskRange() = default;
 llvm::Expected<MaskRange> MaskRange::create(const std::string &mask) {
   auto state = std::make_unique<State>();
   ScopedDiagnosticHandler quiet(&state->context, [](Diagnostic &) {});
-  state->mask = dyn_cast_or_null<mla::MaskAttrInterface>(parseAttribute(mask, &state->context));
+  state->mask = dyn_cast_or_null<mla::MaskAttrInterface>(
+      parseAttribute(mask, &state->context));
   if (!state->mask)
     return llvm::createStringError("'" + mask + "' is not a mask");
   for (StringRef name : state->mask.getParameterNames())
@@ -42,9 +43,9 @@ const std::vector<std::string> &MaskRange::parameterNames() const {
   return state->parameterNames;
 }
 
-std::pair<int64_t, int64_t> MaskRange::visible(int64_t firstQuery, int64_t lastQuery,
-                                               int64_t numKeys,
-                                               const std::vector<int32_t> &parameters) const {
+std::pair<int64_t, int64_t>
+MaskRange::visible(int64_t firstQuery, int64_t lastQuery, int64_t numKeys,
+                   const std::vector<int32_t> &parameters) const {
   OpBuilder builder(&state->context);
   Location loc = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
@@ -55,8 +56,9 @@ std::pair<int64_t, int64_t> MaskRange::visible(int64_t firstQuery, int64_t lastQ
   SmallVector<Value> values;
   for (int32_t parameter : parameters)
     values.push_back(arith::ConstantIntOp::create(builder, loc, parameter, 32));
-  mla::KeyRange range = state->mask.buildRange(builder, loc, constant(firstQuery),
-                                               constant(lastQuery), constant(numKeys), values);
+  mla::KeyRange range =
+      state->mask.buildRange(builder, loc, constant(firstQuery),
+                             constant(lastQuery), constant(numKeys), values);
 
   // Every op has constant operands, so each folds in turn.
   DenseMap<Value, Attribute> known;
@@ -71,7 +73,9 @@ std::pair<int64_t, int64_t> MaskRange::visible(int64_t firstQuery, int64_t lastQ
     known[op.getResult(0)] =
         attribute ? attribute : known.lookup(cast<Value>(folded.front()));
   }
-  auto number = [&](Value value) { return cast<IntegerAttr>(known.at(value)).getInt(); };
+  auto number = [&](Value value) {
+    return cast<IntegerAttr>(known.at(value)).getInt();
+  };
   return {number(range.begin), number(range.end)};
 }
 

@@ -31,9 +31,9 @@ public:
   /// Names of the launch-time parameters.
   const std::vector<std::string> &parameterNames() const;
   /// The hull [begin, end) of the keys that queries at these positions see.
-  std::pair<int64_t, int64_t> visible(int64_t firstQuery, int64_t lastQuery,
-                                      int64_t numKeys,
-                                      const std::vector<int32_t> &parameters) const;
+  std::pair<int64_t, int64_t>
+  visible(int64_t firstQuery, int64_t lastQuery, int64_t numKeys,
+          const std::vector<int32_t> &parameters) const;
 
 private:
   struct State;

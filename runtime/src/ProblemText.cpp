@@ -33,47 +33,57 @@ std::string_view toString(KVLayout layout) {
   return "unknown";
 }
 
-/// Checks what the text cannot say or would say badly; the op's verifier does the
-/// rest.
+/// Checks what the text cannot say or would say badly; the op's verifier does
+/// the rest.
 static llvm::Error checkSpec(const Spec &spec) {
   auto isFloat = [](DType t) {
     return t == DType::F32 || t == DType::F16 || t == DType::BF16;
   };
   auto isInt = [](DType t) { return t == DType::I32 || t == DType::I64; };
-  for (auto [name, dtype] : {std::pair{"q_dtype", spec.qDType}, {"kv_dtype", spec.kvDType},
+  for (auto [name, dtype] : {std::pair{"q_dtype", spec.qDType},
+                             {"kv_dtype", spec.kvDType},
                              {"out_dtype", spec.outDType}})
     if (!isFloat(dtype))
-      return createStringError(formatv("spec '{0}' requires bf16, f16 or f32, but got {1}", name,
-                                       toString(dtype)));
-  for (auto [name, dtype] :
-       {std::pair{"table_dtype", spec.tableDType}, {"length_dtype", spec.lengthDType}})
+      return createStringError(
+          formatv("spec '{0}' requires bf16, f16 or f32, but got {1}", name,
+                  toString(dtype)));
+  for (auto [name, dtype] : {std::pair{"table_dtype", spec.tableDType},
+                             {"length_dtype", spec.lengthDType}})
     if (!isInt(dtype))
       return createStringError(
-          formatv("spec '{0}' requires i32 or i64, but got {1}", name, toString(dtype)));
-  for (auto [name, value] :
-       {std::pair{"h_q", spec.numHeads}, {"h_kv", spec.numKVHeads}, {"d_qk", spec.headDim},
-        {"d_v", spec.headDimV}, {"page_size", spec.pageSize}})
+          formatv("spec '{0}' requires i32 or i64, but got {1}", name,
+                  toString(dtype)));
+  for (auto [name, value] : {std::pair{"h_q", spec.numHeads},
+                             {"h_kv", spec.numKVHeads},
+                             {"d_qk", spec.headDim},
+                             {"d_v", spec.headDimV},
+                             {"page_size", spec.pageSize}})
     if (value <= 0)
-      return createStringError(
-          formatv("spec '{0}' requires a positive number, but got {1}", name, value));
+      return createStringError(formatv(
+          "spec '{0}' requires a positive number, but got {1}", name, value));
   if (spec.numHeads % spec.numKVHeads)
-    return createStringError(formatv("spec 'h_q' requires a multiple of h_kv = {0}, but got {1}",
-                                     spec.numKVHeads, spec.numHeads));
-  for (auto [name, value] : {std::pair{"d_qk", spec.headDim}, {"d_v", spec.headDimV},
+    return createStringError(
+        formatv("spec 'h_q' requires a multiple of h_kv = {0}, but got {1}",
+                spec.numKVHeads, spec.numHeads));
+  for (auto [name, value] : {std::pair{"d_qk", spec.headDim},
+                             {"d_v", spec.headDimV},
                              {"d_rope", spec.ropeDim}})
     if (value % 8)
-      return createStringError(
-          formatv("spec '{0}' requires a multiple of 8, but got {1}", name, value));
+      return createStringError(formatv(
+          "spec '{0}' requires a multiple of 8, but got {1}", name, value));
   if (spec.ropeDim < 0 || spec.ropeDim >= spec.headDim)
-    return createStringError(formatv("spec 'd_rope' requires 0 <= d_rope < d_qk = {0}, but got {1}",
-                                     spec.headDim, spec.ropeDim));
+    return createStringError(
+        formatv("spec 'd_rope' requires 0 <= d_rope < d_qk = {0}, but got {1}",
+                spec.headDim, spec.ropeDim));
   if (spec.headDimV > spec.headDim - spec.ropeDim)
-    return createStringError(formatv(
-        "spec 'd_v' requires at most {0} (d_qk without the rope part), but got {1}: V is the "
-        "first columns of K",
-        spec.headDim - spec.ropeDim, spec.headDimV));
+    return createStringError(
+        formatv("spec 'd_v' requires at most {0} (d_qk without the rope part), "
+                "but got {1}: V is the "
+                "first columns of K",
+                spec.headDim - spec.ropeDim, spec.headDimV));
   if (spec.tableRows && spec.layout == KVLayout::Dense)
-    return createStringError("spec 'table_rows' requires layout paged or csr, but got dense");
+    return createStringError(
+        "spec 'table_rows' requires layout paged or csr, but got dense");
   return llvm::Error::success();
 }
 
@@ -105,7 +115,8 @@ static std::string strided(std::string shape, DType dtype, int rank) {
   std::string strides;
   for (int i = 0; i < rank; ++i)
     strides += i + 1 == rank ? "1" : "?, ";
-  return formatv("memref<{0}x{1}, strided<[{2}]>>", shape, toString(dtype), strides);
+  return formatv("memref<{0}x{1}, strided<[{2}]>>", shape, toString(dtype),
+                 strides);
 }
 
 /// The attribute of a mask that may be given by its name alone.
@@ -118,11 +129,14 @@ llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::mla::MLADialect>();
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
+  std::string text = maskText(mask);
+  size_t numRead = 0;
   auto attr = llvm::dyn_cast_or_null<mlir::mla::MaskAttrInterface>(
-      mlir::parseAttribute(maskText(mask), &context));
-  if (!attr)
-    return createStringError("spec 'mask' requires the name of a mask, but got '" +
-                             std::string(mask) + "'");
+      mlir::parseAttribute(text, &context, {}, &numRead));
+  if (!attr || numRead != text.size())
+    return createStringError(
+        "spec 'mask' requires the name of a mask, but got '" +
+        std::string(mask) + "'");
   std::vector<std::string> names;
   for (llvm::StringRef name : attr.getParameterNames())
     names.push_back(name.str());
@@ -141,11 +155,14 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   std::string tokens = spec.raggedQ ? "?x" : "?x?x";
   int qRank = spec.raggedQ ? 3 : 4;
   auto queries = [&](int64_t width, DType dtype) {
-    return strided(formatv("{0}{1}x{2}", tokens, spec.numHeads, width), dtype, qRank);
+    return strided(formatv("{0}{1}x{2}", tokens, spec.numHeads, width), dtype,
+                   qRank);
   };
   auto keys = [&](int64_t width) {
-    std::string page = spec.layout == KVLayout::Dense ? "?" : std::to_string(spec.pageSize);
-    return strided(formatv("?x{0}x{1}x{2}", page, spec.numKVHeads, width), spec.kvDType, 4);
+    std::string page =
+        spec.layout == KVLayout::Dense ? "?" : std::to_string(spec.pageSize);
+    return strided(formatv("?x{0}x{1}x{2}", page, spec.numKVHeads, width),
+                   spec.kvDType, 4);
   };
   std::string q = w.argument("q", queries(latent, spec.qDType));
   if (spec.ropeDim)
@@ -161,7 +178,8 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
     w.clause("table", "table", strided("?x?", spec.tableDType, 2));
   } else if (spec.layout == KVLayout::CSR) {
     std::string indptr = w.argument("kv_indptr", ints);
-    w.clauses += "    csr(" + indptr + ", " + w.argument("kv_indices", ints) + ")\n";
+    w.clauses +=
+        "    csr(" + indptr + ", " + w.argument("kv_indices", ints) + ")\n";
   }
   if (spec.tableRows)
     w.clause("table_rows", "table_rows", ints);
@@ -178,17 +196,20 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   w.clause("out", "out", queries(spec.headDimV, spec.outDType));
   std::string lseStrides = spec.raggedQ ? "?, ?" : "?, ?, ?";
   w.clause("lse", "lse",
-           formatv("memref<{0}{1}xf32, strided<[{2}]>>", tokens, spec.numHeads, lseStrides));
+           formatv("memref<{0}{1}xf32, strided<[{2}]>>", tokens, spec.numHeads,
+                   lseStrides));
   w.clauses += formatv("    head_dim_v = {0}\n", spec.headDimV).str();
   if (!spec.schedule.empty())
     w.clauses += "    schedule = " + spec.schedule + "\n";
   if (!spec.scoreBody.empty()) {
-    w.clauses += "    score {\n    ^bb0(%b: i32, %h: i32, %qpos: i32, %kpos: i32, %score: f32):\n" +
+    w.clauses += "    score {\n    ^bb0(%b: i32, %h: i32, %qpos: i32, %kpos: "
+                 "i32, %score: f32):\n" +
                  spec.scoreBody + "\n    }\n";
     for (auto [name, type] : spec.scoreArguments)
       w.argument(name, type);
   }
-  return formatv("func.func @decode({0}) {{\n  mla.decode\n{1}  return\n}\n", w.arguments, w.clauses)
+  return formatv("func.func @decode({0}) {{\n  mla.decode\n{1}  return\n}\n",
+                 w.arguments, w.clauses)
       .str();
 }
 

@@ -26,8 +26,8 @@ public:
 
   int size() const { return static_cast<int>(threads.size()) + 1; }
 
-  /// Runs `function(context, worker)` on every worker and returns when all have.
-  /// Concurrent calls wait for each other.
+  /// Runs `function(context, worker)` on every worker and returns when all
+  /// have. Concurrent calls wait for each other.
   void run(void (*function)(void *context, int worker), void *context);
 
 private:

@@ -4,8 +4,10 @@
 
 // expected-error @+1 {{requires a host 'mla.target' (see mla-attach-target)}}
 module {
-  func.func @no_target(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                       %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @no_target(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                       %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                       %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                       %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -20,8 +22,10 @@ module {
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
   // expected-error @+1 {{requires an 'mla.schedule' and an mla.plan}}
-  func.func @no_schedule(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                         %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @no_schedule(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                         %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                         %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                         %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -36,8 +40,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
   // expected-error @+1 {{requires an 'mla.schedule' and an mla.plan}}
-  func.func @no_plan(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                     %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @no_plan(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                     %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                     %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     return
   }
@@ -46,8 +51,10 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @other_plan(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                        %out: memref<?x?x4x16xf32>, %w: index, %n: index, %other: !mla.plan)
+  func.func @other_plan(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                        %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                        %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                        %n: index {mla.name = "num_workers"}, %other: !mla.plan {mla.name = "other"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -62,8 +69,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @main(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                  %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @main(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                  %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                  %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -74,7 +82,8 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
   }
 
   // expected-error @+1 {{requires an 'mla.schedule' to be lowered to the host}}
-  func.func @second(%lens: memref<?xi32>, %w: index, %n: index) attributes {mla.entry = 1 : i64} {
+  func.func @second(%lens: memref<?xi32> {mla.name = "seq_lens"}, %w: index {mla.name = "worker"},
+                    %n: index {mla.name = "num_workers"}) attributes {mla.entry = 1 : i64} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
     mla.for_split %plan worker(%w) {
@@ -89,8 +98,10 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // Values that are updated in place have a single use.
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @score_uses(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                        %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @score_uses(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                        %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                        %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                        %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -114,8 +125,10 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @mask_uses(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                       %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @mask_uses(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                       %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                       %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                       %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -136,8 +149,11 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @softmax_uses(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                          %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @softmax_uses(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                          %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                          %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                          %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                          %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -159,8 +175,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @pv_uses(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                     %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @pv_uses(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                     %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                     %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -183,8 +200,11 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @finalize_uses(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                           %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @finalize_uses(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                           %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                           %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                           %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                           %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -205,8 +225,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // Control flow and ops inside of the work loop.
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @carried(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                     %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @carried(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                     %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                     %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -224,8 +245,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @swapped(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                     %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @swapped(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                     %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                     %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -245,8 +267,10 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @if_results(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                        %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @if_results(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                        %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                        %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                        %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -266,8 +290,9 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @nested(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                    %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @nested(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                    %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
+                    %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8

@@ -3,8 +3,10 @@
 // RUN: mla-opt %s --mla-convert-tile-to-host --split-input-file --verify-diagnostics
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @argument(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                      %out: memref<?x?x4x16xf32>, %w: index, %n: index, %s: tensor<4x16xf32>)
+  func.func @argument(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                      %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                      %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                      %n: index {mla.name = "num_workers"}, %s: tensor<4x16xf32> {mla.name = "s"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -20,8 +22,10 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @constant(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                      %out: memref<?x?x4x16xf32>, %w: index, %n: index)
+  func.func @constant(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                      %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                      %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                      %n: index {mla.name = "num_workers"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -38,8 +42,12 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @tile_argument(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                           %out: memref<?x?x4x16xf32>, %w: index, %n: index, %kt: !mla.kv_tile<16x16xf32, v = 16>)
+  func.func @tile_argument(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                           %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                           %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                           %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                           %n: index {mla.name = "num_workers"},
+                           %kt: !mla.kv_tile<16x16xf32, v = 16> {mla.name = "kt"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -56,8 +64,11 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @init_argument(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                           %out: memref<?x?x4x16xf32>, %w: index, %n: index, %s: tensor<4x16xf32>)
+  func.func @init_argument(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                           %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                           %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                           %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                           %n: index {mla.name = "num_workers"}, %s: tensor<4x16xf32> {mla.name = "s"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8
@@ -75,8 +86,11 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  func.func @item_argument(%lens: memref<?xi32>, %q: memref<?x?x4x16xf32>, %k: memref<?x?x1x16xf32>,
-                           %out: memref<?x?x4x16xf32>, %w: index, %n: index, %other: !mla.item)
+  func.func @item_argument(%lens: memref<?xi32> {mla.name = "seq_lens"},
+                           %q: memref<?x?x4x16xf32> {mla.name = "q"},
+                           %k: memref<?x?x1x16xf32> {mla.name = "k"},
+                           %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
+                           %n: index {mla.name = "num_workers"}, %other: !mla.item {mla.name = "other"})
       attributes {mla.entry = 0 : i64, mla.schedule = #mla.schedule<host_blocks, block_m = 4, block_n = 16, split = whole, split_tiles = 8, qk = 4x2, pv = 2x2, kv = direct>} {
     %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal)
       heads = 4 kv_heads = 1 tile = 4 x 16 split = whole split_tiles = 8

@@ -45,7 +45,9 @@ struct Row {
 
   double gbytesPerSecond() const { return gbytes / launch.median; }
   double gflopsPerSecond() const { return gflop / launch.median; }
-  double shareOfRead() const { return gbytesPerSecond() / peaks.gbytesPerSecond; }
+  double shareOfRead() const {
+    return gbytesPerSecond() / peaks.gbytesPerSecond;
+  }
   double shareOfFMA() const { return gflopsPerSecond() / peaks.gflops; }
 };
 
@@ -57,23 +59,29 @@ Expected<Shape> parseShape(StringRef text) {
                                {"q", &shape.queries},
                                {"h", &shape.heads},
                                {"s", &shape.keys}})
-    if (!rest.consume_front(letter) || rest.consumeInteger(10, *value) || *value <= 0)
-      return usageError("--shapes requires names like b4q1h16s4096 (requests, queries, heads, "
+    if (!rest.consume_front(letter) || rest.consumeInteger(10, *value) ||
+        *value <= 0)
+      return usageError("--shapes requires names like b4q1h16s4096 (requests, "
+                        "queries, heads, "
                         "keys), but got '" +
                         text + "'");
   if (!rest.empty())
-    return usageError("--shapes has '" + rest + "' behind the shape in '" + text + "'");
+    return usageError("--shapes has '" + rest + "' behind the shape in '" +
+                      text + "'");
   return shape;
 }
 
 class BenchCommand : public Command {
 public:
   BenchCommand()
-      : Command("bench",
-                "times decode shapes against the machine's own peaks\n\n"
-                "The peaks are measured first, by code from the same JIT: independent\n"
-                "vector.fma for arithmetic, reads of 1 GiB for memory. Times are\n"
-                "medians of whole launches on random data, all workers together.") {}
+      : Command(
+            "bench",
+            "times decode shapes against the machine's own peaks\n\n"
+            "The peaks are measured first, by code from the same JIT: "
+            "independent\n"
+            "vector.fma for arithmetic, reads of 1 GiB for memory. Times are\n"
+            "medians of whole launches on random data, all workers together.") {
+  }
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -86,7 +94,8 @@ public:
     std::vector<Shape> parsed;
     std::vector<std::string> names(shapes.begin(), shapes.end());
     if (names.empty())
-      names = {"b4q1h16s4096", "b4q1h128s4096", "b1q1h16s4096", "b1q4h128s4096", "b32q1h16s512"};
+      names = {"b4q1h16s4096", "b4q1h128s4096", "b1q1h16s4096", "b1q4h128s4096",
+               "b32q1h16s512"};
     for (const std::string &name : names) {
       auto shape = parseShape(name);
       if (!shape)
@@ -119,18 +128,20 @@ private:
   static Expected<Peaks> measure(Engine &engine, const std::string &cpu) {
     auto peaks = measurePeaks(engine);
     if (peaks)
-      outs() << formatv("{0}, {1} workers: {2:F1} GFLOP/s of f32 FMA, {3:F1} GB/s of reads\n", cpu,
-                        engine.numWorkers(), peaks->gflops, peaks->gbytesPerSecond);
+      outs() << formatv(
+          "{0}, {1} workers: {2:F1} GFLOP/s of f32 FMA, {3:F1} GB/s of reads\n",
+          cpu, engine.numWorkers(), peaks->gflops, peaks->gbytesPerSecond);
     return peaks;
   }
 
-  Expected<Row> measureShape(Engine &engine, const Shape &shape, const std::string &cpu,
-                             const Peaks &peaks) const {
+  Expected<Row> measureShape(Engine &engine, const Shape &shape,
+                             const std::string &cpu, const Peaks &peaks) const {
     const ModelPreset &model = *findModel("deepseek-v3");
     Problem problem;
     problem.spec.numHeads = shape.heads;
     problem.softmaxScale = model.softmaxScale();
-    problem.spec.kvDType = problem.spec.qDType = problem.spec.outDType = parseDType(dtype);
+    problem.spec.kvDType = problem.spec.qDType = problem.spec.outDType =
+        parseDType(dtype);
     GenOptions options;
     options.seqLens.assign(shape.batch, shape.keys);
     options.sQ = shape.queries;
@@ -149,74 +160,100 @@ private:
     });
     if (failure)
       return std::move(failure);
-    Row row{shape, cpu, execution->getKernel().info()->schedule, times, 0, 0, 0, peaks};
+    Row row{shape, cpu,  execution->getKernel().info()->schedule, times, 0, 0,
+            0,     peaks};
     for (const StageTime &stage : execution->getKernel().compileTimes())
       row.compileSeconds += stage.seconds;
     // Causal: query i of n sees n - 1 - i keys less than the last one.
     double pairs = shape.batch * (double(shape.queries) * shape.keys -
                                   shape.queries * (shape.queries - 1) / 2.0);
-    row.gflop = 2e-9 * pairs * shape.heads * (problem.spec.headDim + problem.spec.headDimV);
+    row.gflop = 2e-9 * pairs * shape.heads *
+                (problem.spec.headDim + problem.spec.headDimV);
     row.gbytes = 1e-9 * shape.batch * shape.keys * problem.spec.headDim *
                  byteSize(problem.spec.kvDType);
     return row;
   }
 
   static void printHeader() {
-    outs() << formatv("{0,-16}{1,12}{2,12}{3,10}{4,8}{5,10}{6,8}{7,12}\n", "shape", "median us",
-                      "best us", "GFLOP/s", "of FMA", "GB/s", "of read", "compile ms");
+    outs() << formatv("{0,-16}{1,12}{2,12}{3,10}{4,8}{5,10}{6,8}{7,12}\n",
+                      "shape", "median us", "best us", "GFLOP/s", "of FMA",
+                      "GB/s", "of read", "compile ms");
   }
 
   static void print(const Row &row) {
-    outs() << formatv("{0,-16}{1,12:F1}{2,12:F1}{3,10:F1}{4,8}{5,10:F1}{6,8}{7,12:F0}\n",
-                      row.shape.name, row.launch.median * 1e6, row.launch.best * 1e6,
-                      row.gflopsPerSecond(), formatv("{0:P0}", row.shareOfFMA()).str(),
-                      row.gbytesPerSecond(), formatv("{0:P0}", row.shareOfRead()).str(),
-                      row.compileSeconds * 1e3);
+    outs() << formatv(
+        "{0,-16}{1,12:F1}{2,12:F1}{3,10:F1}{4,8}{5,10:F1}{6,8}{7,12:F0}\n",
+        row.shape.name, row.launch.median * 1e6, row.launch.best * 1e6,
+        row.gflopsPerSecond(), formatv("{0:P0}", row.shareOfFMA()).str(),
+        row.gbytesPerSecond(), formatv("{0:P0}", row.shareOfRead()).str(),
+        row.compileSeconds * 1e3);
     outs().flush();
   }
 
   Error writeJSON(ArrayRef<Row> rows) const {
     json::Array array;
     for (const Row &row : rows)
-      array.push_back(json::Object{{"shape", row.shape.name},
-                                   {"host_cpu", row.cpu},
-                                   {"dtype", std::string(dtype)},
-                                   {"schedule", row.schedule},
-                                   {"median_us", row.launch.median * 1e6},
-                                   {"best_us", row.launch.best * 1e6},
-                                   {"gflops", row.gflopsPerSecond()},
-                                   {"share_of_fma_peak", row.shareOfFMA()},
-                                   {"gbytes_per_second", row.gbytesPerSecond()},
-                                   {"share_of_read_peak", row.shareOfRead()},
-                                   {"fma_peak_gflops", row.peaks.gflops},
-                                   {"read_peak_gbytes_per_second", row.peaks.gbytesPerSecond},
-                                   {"compile_ms", row.compileSeconds * 1e3}});
-    return writeBytes(json, formatv("{0:2}\n", json::Value(std::move(array))).str());
+      array.push_back(json::Object{
+          {"shape", row.shape.name},
+          {"host_cpu", row.cpu},
+          {"dtype", std::string(dtype)},
+          {"schedule", row.schedule},
+          {"median_us", row.launch.median * 1e6},
+          {"best_us", row.launch.best * 1e6},
+          {"gflops", row.gflopsPerSecond()},
+          {"share_of_fma_peak", row.shareOfFMA()},
+          {"gbytes_per_second", row.gbytesPerSecond()},
+          {"share_of_read_peak", row.shareOfRead()},
+          {"fma_peak_gflops", row.peaks.gflops},
+          {"read_peak_gbytes_per_second", row.peaks.gbytesPerSecond},
+          {"compile_ms", row.compileSeconds * 1e3}});
+    return writeBytes(json,
+                      formatv("{0:2}\n", json::Value(std::move(array))).str());
   }
 
   cl::OptionCategory category{"Measurement"};
   cl::list<std::string> shapes{
       "shapes",
-      cl::desc("Shapes of DeepSeek-V3's decode, requests, queries, heads, keys (default "
+      cl::desc("Shapes of DeepSeek-V3's decode, requests, queries, heads, keys "
+               "(default "
                "b4q1h16s4096 and four more)"),
-      cl::value_desc("b4q1h16s4096,..."), cl::CommaSeparated, cl::cat(category), cl::sub(sub)};
-  cl::list<std::string> hostCPUs{"host-cpus",
-                                 cl::desc("CPUs to compile for, one after another (default native)"),
-                                 cl::value_desc("name,..."), cl::CommaSeparated, cl::cat(category),
-                                 cl::sub(sub)};
-  cl::opt<std::string> dtype{"dtype", cl::desc("Type of q, k and out: bf16, f16 or f32"),
-                             cl::value_desc("type"), cl::init("bf16"), cl::cat(category),
+      cl::value_desc("b4q1h16s4096,..."),
+      cl::CommaSeparated,
+      cl::cat(category),
+      cl::sub(sub)};
+  cl::list<std::string> hostCPUs{
+      "host-cpus",
+      cl::desc("CPUs to compile for, one after another (default native)"),
+      cl::value_desc("name,..."),
+      cl::CommaSeparated,
+      cl::cat(category),
+      cl::sub(sub)};
+  cl::opt<std::string> dtype{"dtype",
+                             cl::desc("Type of q, k and out: bf16, f16 or f32"),
+                             cl::value_desc("type"),
+                             cl::init("bf16"),
+                             cl::cat(category),
                              cl::sub(sub)};
-  cl::opt<int64_t> workers{"workers", cl::desc("Threads; 0: one for each core (default 0)"),
-                           cl::value_desc("N"), cl::init(0), cl::cat(category), cl::sub(sub)};
-  cl::opt<double> seconds{"seconds", cl::desc("Time spent on each shape (default 1)"),
-                          cl::value_desc("s"), cl::init(1), cl::cat(category), cl::sub(sub)};
+  cl::opt<int64_t> workers{
+      "workers",
+      cl::desc("Threads; 0: one for each core (default 0)"),
+      cl::value_desc("N"),
+      cl::init(0),
+      cl::cat(category),
+      cl::sub(sub)};
+  cl::opt<double> seconds{
+      "seconds",           cl::desc("Time spent on each shape (default 1)"),
+      cl::value_desc("s"), cl::init(1),
+      cl::cat(category),   cl::sub(sub)};
   cl::opt<std::string> json{"json", cl::desc("Write all figures to this file"),
-                            cl::value_desc("file"), cl::cat(category), cl::sub(sub)};
+                            cl::value_desc("file"), cl::cat(category),
+                            cl::sub(sub)};
 };
 
 } // namespace
 
-std::unique_ptr<Command> makeBenchCommand() { return std::make_unique<BenchCommand>(); }
+std::unique_ptr<Command> makeBenchCommand() {
+  return std::make_unique<BenchCommand>();
+}
 
 } // namespace mla_jit

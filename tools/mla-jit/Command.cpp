@@ -25,25 +25,62 @@ Expected<std::pair<std::string, double>> parseAssignment(StringRef flag,
   return std::pair(name.str(), number);
 }
 
+static std::string &usageText() {
+  static std::string text;
+  return text;
+}
+
+raw_ostream &usageStream() {
+  static raw_string_ostream stream(usageText());
+  return stream;
+}
+
+/// The first complaint of LLVM's parser and its advice, in one line.
+static std::string shorten(StringRef text) {
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string message;
+  for (StringRef line : lines) {
+    line.consume_front("mla-jit: ");
+    bool isAdvice = line.starts_with("Did you mean");
+    if (!message.empty() && !isAdvice)
+      break;
+    line = line.take_until([](char c) { return c == '!'; });
+    line = line.substr(0, line.find(".  Try: "));
+    if (line.consume_front("for the ")) {
+      auto [flag, complaint] = line.split(" option: ");
+      message += (flag + " " + complaint).str();
+      continue;
+    }
+    if (isAdvice)
+      message += "; did" + line.drop_front(3).str();
+    else if (line.consume_front("Unknown command line argument "))
+      message += "unknown argument " + line.str();
+    else
+      message += line.str();
+  }
+  return message;
+}
+
 Error parseCommandLine(Command &command, int argc, char **argv) {
-  // LLVM's own options work, but --help is about ours.
-  for (auto &[name, option] : cl::getRegisteredOptions(command.sub))
-    if (llvm::any_of(option->Categories, [](cl::OptionCategory *category) {
-          return category == &cl::getGeneralCategory() ||
-                 category->getName() == "Generic Options";
-        }))
+  // --help is about our flags.
+  DenseMap<StringRef, cl::Option *> &options =
+      cl::getRegisteredOptions(command.sub);
+  for (StringRef name : {"help-list", "help-list-hidden", "help-hidden",
+                         "print-options", "print-all-options"})
+    options.erase(name);
+  for (auto &[name, option] : options)
+    if (option->Categories.front()->getName() == "Generic Options")
       option->setHiddenFlag(cl::ReallyHidden);
   cl::extrahelp examples(command.examples());
 
-  std::string text;
-  raw_string_ostream stream(text);
-  if (cl::ParseCommandLineOptions(argc, argv, "", &stream, nullptr, nullptr,
-                                  /*LongOptionsUseDoubleDash=*/true))
+  if (cl::ParseCommandLineOptions(argc, argv, "", &usageStream(), nullptr,
+                                  nullptr, /*LongOptionsUseDoubleDash=*/true))
     return Error::success();
-  // The parser prefixes its lines with the program's name, as main does too.
-  StringRef message = StringRef(text).trim();
-  message.consume_front("mla-jit: ");
-  return usageError(message);
+  std::string message = shorten(usageText());
+  // What LLVM has already said.
+  return usageError(message.empty() ? "the command line makes no sense"
+                                    : message);
 }
 
 } // namespace mla_jit

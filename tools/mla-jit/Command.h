@@ -60,6 +60,9 @@ inline llvm::Error usageError(const llvm::Twine &text) {
   return llvm::make_error<UsageError>(text.str());
 }
 
+/// Where options write while a command line is parsed.
+llvm::raw_ostream &usageStream();
+
 /// "name=value" as a number.
 llvm::Expected<std::pair<std::string, double>>
 parseAssignment(llvm::StringRef flag, llvm::StringRef text);

@@ -68,10 +68,10 @@ public:
         return error;
     if (*stage == Stage::Object && out == "-" && outs().is_displayed())
       return usageError("-o is required: an object is no text for a terminal");
-    auto options = flags.engineOptions();
-    if (!options)
-      return options.takeError();
-    Engine engine(*options);
+    auto made = machine.makeEngine();
+    if (!made)
+      return made.takeError();
+    Engine &engine = **made;
     auto text =
         hasFile ? compileFile(engine, *stage) : compileFlags(engine, *stage);
     if (!text)
@@ -93,10 +93,14 @@ private:
     if (!problem)
       return problem.takeError();
     Progress progress("compiling");
-    return engine.compile(problem->spec, stage);
+    auto text = engine.compile(problem->spec, stage);
+    if (!text)
+      return flags.explain(text.takeError());
+    return text;
   }
 
   ProblemFlags flags{sub};
+  EngineFlags machine{sub};
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> file{cl::Positional, cl::desc("[file.mlir]"),
                             cl::sub(sub)};

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Command.h"
 #include "Execution.h"
 #include "Files.h"
+#include "Flags.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
@@ -50,19 +50,7 @@ public:
 private:
   Error selfCheck(Engine &engine, const Probe &probe) const;
 
-  cl::OptionCategory category{"Flags of doctor"};
-  cl::opt<std::string> hostCPU{"host-cpu",
-                               cl::desc("CPU to compile for (default native)"),
-                               cl::value_desc("name"),
-                               cl::init("native"),
-                               cl::cat(category),
-                               cl::sub(sub)};
-  cl::opt<int> workers{"workers",
-                       cl::desc("Threads; 0: one for each core (default 0)"),
-                       cl::value_desc("N"),
-                       cl::init(0),
-                       cl::cat(category),
-                       cl::sub(sub)};
+  EngineFlags machine{sub};
 };
 
 } // namespace
@@ -112,9 +100,6 @@ Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
 }
 
 Error DoctorCommand::run() {
-  if (workers < 0 || workers > 1024)
-    return createStringError("--workers requires 0 to 1024, but got " +
-                             Twine(workers));
   line("mla-jit", "{0}, LLVM {1}", MLA_JIT_VERSION, LLVM_VERSION_STRING);
   line("CPU", "{0}, {1} hardware threads", sys::getHostCPUName(),
        std::thread::hardware_concurrency());
@@ -132,7 +117,13 @@ Error DoctorCommand::run() {
   line("memory", "{0}",
        formatBytes(uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)));
 
-  Engine engine({hostCPU, workers});
+  auto made = machine.makeEngine();
+
+  if (!made)
+
+    return made.takeError();
+
+  Engine &engine = **made;
   auto target = engine.target();
   if (!target)
     return target.takeError();

@@ -13,9 +13,10 @@
 namespace mla_jit {
 
 /// A module at the host level of one entry `name` over a buffer of f32. `body`
-/// computes `%result` of type `vector` from %data, %begin and %end: the worker's
-/// part of [0, %count).
-static std::string moduleText(llvm::StringRef name, llvm::StringRef vector, llvm::StringRef body) {
+/// computes `%result` of type `vector` from %data, %begin and %end: the
+/// worker's part of [0, %count).
+static std::string moduleText(llvm::StringRef name, llvm::StringRef vector,
+                              llvm::StringRef body) {
   static constexpr const char *kText = R"(
 module attributes {{mla.kernel = #mla.kernel<
     arguments = [#mla.argument<"data", memref<?xf32>>, #mla.argument<"sink", memref<?xf32>>, #mla.argument<"count", i64>],
@@ -53,21 +54,23 @@ static std::string loopText(int n, int64_t step, llvm::StringRef vector,
     yields += llvm::formatv("{0}%b{1}", i ? ", " : "", i).str();
     ops += op(i);
     if (i)
-      sums += llvm::formatv("    %{0} = arith.addf %{1}, %r#{2} : {3}\n",
-                            i + 1 == n ? "result" : "s" + std::to_string(i),
-                            i == 1 ? "r#0" : "s" + std::to_string(i - 1), i, vector)
-                  .str();
+      sums +=
+          llvm::formatv("    %{0} = arith.addf %{1}, %r#{2} : {3}\n",
+                        i + 1 == n ? "result" : "s" + std::to_string(i),
+                        i == 1 ? "r#0" : "s" + std::to_string(i - 1), i, vector)
+              .str();
   }
   return llvm::formatv("    %step = arith.constant {0} : index\n"
-                       "    %r:{1} = scf.for %i = %begin to %end step %step iter_args({2}) -> ({3}) {{\n"
+                       "    %r:{1} = scf.for %i = %begin to %end step %step "
+                       "iter_args({2}) -> ({3}) {{\n"
                        "{4}      scf.yield {5} : {3}\n    }\n{6}",
                        step, n, inits, types, ops, yields, sums);
 }
 
-/// Runs the module over `count` items (elements of `data`, where it is given) and
-/// returns items a second.
-static llvm::Expected<double> rate(Engine &engine, const std::string &text, Tensor data,
-                                   int64_t count) {
+/// Runs the module over `count` items (elements of `data`, where it is given)
+/// and returns items a second.
+static llvm::Expected<double> rate(Engine &engine, const std::string &text,
+                                   Tensor data, int64_t count) {
   auto kernel = engine.prepare(text, "peak");
   if (!kernel)
     return kernel.takeError();
@@ -83,14 +86,16 @@ static llvm::Expected<double> rate(Engine &engine, const std::string &text, Tens
     return std::move(error);
   auto workspace =
       memory.add("workspace", DType::F32,
-                 {static_cast<int64_t>((*kernel)->workspaceBytes(arguments) / sizeof(float))});
+                 {static_cast<int64_t>((*kernel)->workspaceBytes(arguments) /
+                                       sizeof(float))});
   if (!workspace)
     return workspace.takeError();
   llvm::Error failure = llvm::Error::success();
   Times times = measure(0.3, [&] {
     if (failure)
       return;
-    failure = (*kernel)->launch(arguments, workspace->data, (*kernel)->workspaceBytes(arguments));
+    failure = (*kernel)->launch(arguments, workspace->data,
+                                (*kernel)->workspaceBytes(arguments));
   });
   if (failure)
     return std::move(failure);
@@ -116,28 +121,35 @@ llvm::Expected<Peaks> measurePeaks(Engine &engine) {
     static_cast<float *>(data->data)[i] = 1;
 
   std::string fma = loopText(kAccumulators, 1, vector, [&](int i) {
-    return llvm::formatv("      %b{0} = vector.fma %a{0}, %factor, %factor : {1}\n", i, vector).str();
+    return llvm::formatv(
+               "      %b{0} = vector.fma %a{0}, %factor, %factor : {1}\n", i,
+               vector)
+        .str();
   });
   fma = llvm::formatv("    %one = memref.load %data[%c0] : memref<?xf32>\n"
                       "    %factor = vector.broadcast %one : f32 to {0}\n{1}",
                       vector, fma);
-  auto steps = rate(engine, moduleText("fma_peak", vector, fma), *data, 40'000'000);
+  auto steps =
+      rate(engine, moduleText("fma_peak", vector, fma), *data, 40'000'000);
   if (!steps)
     return steps.takeError();
 
   constexpr int kLoads = 8;
   std::string read = loopText(kLoads, kLoads * lanes, vector, [&](int i) {
-    return llvm::formatv("      %o{0} = arith.constant {1} : index\n"
-                         "      %p{0} = arith.addi %i, %o{0} : index\n"
-                         "      %v{0} = vector.load %data[%p{0}] : memref<?xf32>, {2}\n"
-                         "      %b{0} = arith.addf %a{0}, %v{0} : {2}\n",
-                         i, i * lanes, vector)
+    return llvm::formatv(
+               "      %o{0} = arith.constant {1} : index\n"
+               "      %p{0} = arith.addi %i, %o{0} : index\n"
+               "      %v{0} = vector.load %data[%p{0}] : memref<?xf32>, {2}\n"
+               "      %b{0} = arith.addf %a{0}, %v{0} : {2}\n",
+               i, i * lanes, vector)
         .str();
   });
-  auto elements = rate(engine, moduleText("read_peak", vector, read), *data, floats);
+  auto elements =
+      rate(engine, moduleText("read_peak", vector, read), *data, floats);
   if (!elements)
     return elements.takeError();
-  return Peaks{*steps * kAccumulators * lanes * 2 * 1e-9, *elements * sizeof(float) * 1e-9};
+  return Peaks{*steps * kAccumulators * lanes * 2 * 1e-9,
+               *elements * sizeof(float) * 1e-9};
 }
 
 } // namespace mla_jit

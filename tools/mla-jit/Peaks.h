@@ -20,7 +20,7 @@ namespace mla_jit {
 
 /// Peaks of all workers together.
 struct Peaks {
-  double gflops;        ///< f32: independent vector.fma, 2 FLOPs each lane
+  double gflops;          ///< f32: independent vector.fma, 2 FLOPs each lane
   double gbytesPerSecond; ///< reads of a buffer far larger than the caches
 };
 
@@ -31,10 +31,9 @@ llvm::Expected<Peaks> measurePeaks(Engine &engine);
 struct Times {
   double best, median;
 };
-/// Calls `body` until `seconds` have passed, at least 5 times after a first call
-/// that does not count.
-template <typename F>
-Times measure(double seconds, F body);
+/// Calls `body` until `seconds` have passed, at least 5 times after a first
+/// call that does not count.
+template <typename F> Times measure(double seconds, F body);
 
 } // namespace mla_jit
 
@@ -42,8 +41,7 @@ Times measure(double seconds, F body);
 #include <chrono>
 #include <vector>
 
-template <typename F>
-mla_jit::Times mla_jit::measure(double seconds, F body) {
+template <typename F> mla_jit::Times mla_jit::measure(double seconds, F body) {
   using Clock = std::chrono::steady_clock;
   auto since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();

@@ -11,6 +11,8 @@
 #include "Files.h"
 #include "mla/Inputs/Models.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace mla_jit {
@@ -20,8 +22,7 @@ static bool given(const cl::Option &option) {
 }
 
 /// A flag's value where it was given.
-template <typename T, typename U>
-static void take(const cl::opt<T> &option, U &value) {
+template <typename T, typename U> static void take(const T &option, U &value) {
   if (given(option))
     value = option.getValue();
 }
@@ -148,6 +149,13 @@ Expected<Draft> ProblemFlags::makeDraft(const KernelInfo *kernel,
   if (!draft.scale)
     return createStringError(
         "--scale is required: the tensors have no metadata 'softmax_scale'");
+  if (!std::isfinite(static_cast<float>(*draft.scale)))
+    return createStringError("--scale requires a finite number, but got " +
+                             Twine(*draft.scale));
+  if (StringRef text = draft.spec.schedule;
+      given(schedule) && !text.starts_with("#mla.schedule<"))
+    return createStringError(
+        "--schedule requires '#mla.schedule<...>', but got '" + text + "'");
   draft.spec.headDimV = *draft.headDimV;
   if (!tensors) {
     if (batch < 0 || batch > (1 << 20))
@@ -158,6 +166,13 @@ Expected<Draft> ProblemFlags::makeDraft(const KernelInfo *kernel,
   if (Error error = checkSizes(draft))
     return std::move(error);
   return draft;
+}
+
+Error ProblemFlags::explain(Error error) const {
+  if (!given(schedule))
+    return error;
+  return createStringError("--schedule '" + schedule.getValue() +
+                           "': " + toString(std::move(error)));
 }
 
 Expected<Problem> ProblemFlags::makeSpec() const {
@@ -208,13 +223,6 @@ ProblemFlags::makeProblem(const KernelInfo *kernel,
   if (generated)
     addMetadata(problem, draft->score, problem.inputs.metadata);
   return problem;
-}
-
-Expected<EngineOptions> ProblemFlags::engineOptions() const {
-  if (workers < 0 || workers > 1024)
-    return createStringError("--workers requires 0 to 1024, but got " +
-                             Twine(workers));
-  return EngineOptions{hostCPU, static_cast<int>(workers)};
 }
 
 Error ProblemFlags::checkUnused(bool hasKernel, bool hasTensors) const {

@@ -15,8 +15,7 @@
 #define MLA_JIT_TOOLS_PROBLEMFLAGS_H
 
 #include "Draft.h"
-
-#include "llvm/Support/CommandLine.h"
+#include "Flags.h"
 
 #include <optional>
 
@@ -38,7 +37,8 @@ public:
   /// The problem without inputs, for compilation.
   llvm::Expected<Problem> makeSpec() const;
 
-  llvm::Expected<EngineOptions> engineOptions() const;
+  /// Adds to an error of compilation the flag that is likely its cause.
+  llvm::Error explain(llvm::Error error) const;
 
   /// Fails if a flag was given that has no effect when a kernel or tensors come
   /// from a file.
@@ -66,14 +66,14 @@ private:
       desc("Heads, widths, RoPE and scale of a model:\ndeepseek-v2-lite, "
            "deepseek-v3, kimi-k2 (default deepseek-v3)"),
       value_desc("name"), inShapes, ofSub};
-  Opt<int64_t> batch{"batch",         desc("Requests (default 1)"),
-                     value_desc("N"), llvm::cl::init(1),
-                     inShapes,        ofSub};
-  Opt<int64_t> kvLen{
+  NumberFlag<int64_t> batch{"batch",         desc("Requests (default 1)"),
+                            value_desc("N"), llvm::cl::init(1),
+                            inShapes,        ofSub};
+  NumberFlag<int64_t> kvLen{
       "kv-len",        desc("Keys of each request (default 4096)"),
       value_desc("N"), llvm::cl::init(4096),
       inShapes,        ofSub};
-  llvm::cl::list<int64_t> seqLens{
+  NumberListFlag<int64_t> seqLens{
       "seq-lens",
       desc(
           "Keys of each request, one by one:\ninstead of --batch and --kv-len"),
@@ -81,28 +81,29 @@ private:
       llvm::cl::CommaSeparated,
       inShapes,
       ofSub};
-  Opt<int64_t> sQ{"s-q",           desc("Queries of each request (default 1)"),
-                  value_desc("N"), llvm::cl::init(1),
-                  inShapes,        ofSub};
-  llvm::cl::list<int64_t> qLens{"q-lens",
+  NumberFlag<int64_t> sQ{
+      "s-q",           desc("Queries of each request (default 1)"),
+      value_desc("N"), llvm::cl::init(1),
+      inShapes,        ofSub};
+  NumberListFlag<int64_t> qLens{"q-lens",
                                 desc("Queries of each request, one by one:\nq "
                                      "is [total_q, h_q, d] with q_offsets"),
                                 value_desc("a,b,c"),
                                 llvm::cl::CommaSeparated,
                                 inShapes,
                                 ofSub};
-  Opt<int64_t> hQ{"h-q", desc("Query heads (default 128)"), value_desc("N"),
-                  inShapes, ofSub};
-  Opt<int64_t> hKV{"h-kv",
-                   desc("KV heads, a divisor of the query heads (default 1)"),
-                   value_desc("N"), inShapes, ofSub};
-  Opt<int64_t> dQK{"d-qk",
-                   desc("Columns of q and k, a multiple of 8 (default 576)"),
-                   value_desc("N"), inShapes, ofSub};
-  Opt<int64_t> dV{
+  NumberFlag<int64_t> hQ{"h-q", desc("Query heads (default 128)"),
+                         value_desc("N"), inShapes, ofSub};
+  NumberFlag<int64_t> hKV{
+      "h-kv", desc("KV heads, a divisor of the query heads (default 1)"),
+      value_desc("N"), inShapes, ofSub};
+  NumberFlag<int64_t> dQK{
+      "d-qk", desc("Columns of q and k, a multiple of 8 (default 576)"),
+      value_desc("N"), inShapes, ofSub};
+  NumberFlag<int64_t> dV{
       "d-v", desc("Columns of out: V is the first columns of k (default 512)"),
       value_desc("N"), inShapes, ofSub};
-  Opt<int64_t> dRope{
+  NumberFlag<int64_t> dRope{
       "d-rope",
       desc("Columns of q and k that are tensors of their own,\nq_rope and "
            "k_rope; 0: q and k are whole (default 0)"),
@@ -116,8 +117,8 @@ private:
            "h_kv, d]) or csr (a pool, kv_indptr and\nkv_indices) (default "
            "paged)"),
       value_desc("layout"), inLayouts, ofSub};
-  Opt<int64_t> pageSize{"page-size", desc("Keys of a page (default 64)"),
-                        value_desc("N"), inLayouts, ofSub};
+  NumberFlag<int64_t> pageSize{"page-size", desc("Keys of a page (default 64)"),
+                               value_desc("N"), inLayouts, ofSub};
   Opt<bool> tableRows{"table-rows",
                       desc("Requests find their table row through table_rows"),
                       inLayouts, ofSub};
@@ -151,25 +152,29 @@ private:
       "score",
       desc("Code on each score: none, softcap:CAP or alibi (default none)"),
       value_desc("code"), inScores, ofSub};
-  Opt<double> scale{"scale",
-                    desc("Softmax scale (default that of the model,\n0.135234 "
-                         "for deepseek-v3)"),
-                    value_desc("x"), inScores, ofSub};
+  NumberFlag<double> scale{
+      "scale",
+      desc("Softmax scale (default that of the model,\n0.135234 "
+           "for deepseek-v3)"),
+      value_desc("x"), inScores, ofSub};
 
   llvm::cl::OptionCategory inputs{"Problem: values of generated inputs"};
   llvm::cl::cat inInputs{inputs};
-  Opt<uint64_t> seed{"seed", desc("Seed of all random values (default 0)"),
-                     value_desc("N"), inInputs, ofSub};
-  Opt<double> qStd{"q-std",         desc("Standard deviation of q (default 1)"),
-                   value_desc("x"), llvm::cl::init(1),
-                   inInputs,        ofSub};
+  NumberFlag<uint64_t> seed{"seed",
+                            desc("Seed of all random values (default 0)"),
+                            value_desc("N"), inInputs, ofSub};
+  NumberFlag<double> qStd{
+      "q-std",         desc("Standard deviation of q (default 1)"),
+      value_desc("x"), llvm::cl::init(1),
+      inInputs,        ofSub};
 
-  llvm::cl::OptionCategory schedules{"Schedule and machine"};
+  llvm::cl::OptionCategory schedules{"Schedule"};
   llvm::cl::cat inSchedules{schedules};
-  Opt<int64_t> numSplits{"num-splits",
-                         desc("Pieces that each row block's keys are split "
-                              "into;\n0: automatic (default 0)"),
-                         value_desc("N"), inSchedules, ofSub};
+  NumberFlag<int64_t> numSplits{
+      "num-splits",
+      desc("Pieces that each row block's keys are split "
+           "into;\n0: automatic (default 0)"),
+      value_desc("N"), inSchedules, ofSub};
   Opt<bool> deterministic{"deterministic",
                           desc("Splits depend on each row's own length "
                                "only:\nbits do not depend on the batch"),
@@ -178,16 +183,6 @@ private:
                             desc("A schedule to use instead of the cost "
                                  "model's:\n'#mla.schedule<...>'"),
                             value_desc("attribute"), inSchedules, ofSub};
-  Opt<int64_t> workers{"workers",
-                       desc("Threads; 0: one for each core (default 0)"),
-                       value_desc("N"), inSchedules, ofSub};
-  Opt<std::string> hostCPU{"host-cpu",
-                           desc("CPU to compile for: native,\nx86-64-v3, "
-                                "x86-64-v4, znver4, ... (default native)"),
-                           value_desc("name"),
-                           llvm::cl::init("native"),
-                           inSchedules,
-                           ofSub};
 };
 
 } // namespace mla_jit

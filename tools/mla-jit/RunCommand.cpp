@@ -56,6 +56,7 @@ private:
   Error measure(Execution &execution, RunReport &report) const;
 
   ProblemFlags flags{sub};
+  EngineFlags machine{sub};
   cl::OptionCategory category{"Flags of run"};
   cl::opt<std::string> file{cl::Positional, cl::desc("[file.mlir]"),
                             cl::sub(sub)};
@@ -68,7 +69,7 @@ private:
   cl::opt<bool> check{
       "check", cl::desc("Compare with the f64 reference; exit 1 on a miss"),
       cl::cat(category), cl::sub(sub)};
-  cl::opt<int> repeat{
+  NumberFlag<int64_t> repeat{
       "repeat",
       cl::desc("Timed launches, after a first one that is not (default 5)"),
       cl::value_desc("N"),
@@ -151,9 +152,13 @@ Error RunCommand::run() {
   if (!out.empty())
     if (Error error = checkWritable("--out", out))
       return error;
-  auto options = flags.engineOptions();
-  if (!options)
-    return options.takeError();
+  auto made = machine.makeEngine();
+
+  if (!made)
+
+    return made.takeError();
+
+  Engine &engine = **made;
   std::optional<TensorSet> inputs;
   if (hasTensors) {
     Progress progress("reading " + tensors);
@@ -163,7 +168,6 @@ Error RunCommand::run() {
     inputs = std::move(*read);
   }
 
-  Engine engine(*options);
   std::shared_ptr<Kernel> kernel;
   if (hasFile) {
     auto prepared = prepareFile(engine);
@@ -181,7 +185,7 @@ Error RunCommand::run() {
     Progress progress("compiling");
     auto prepared = engine.prepare(problem->spec);
     if (!prepared)
-      return prepared.takeError();
+      return flags.explain(prepared.takeError());
     kernel = std::move(*prepared);
   }
   auto execution = Execution::create(engine, *problem, kernel);

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Command.h"
+#include "Flags.h"
 #include "Verify.h"
 
 using namespace llvm;
@@ -40,9 +40,6 @@ public:
   }
 
   Error run() override {
-    if (workers < 0 || workers > 1024)
-      return createStringError("--workers requires 0 to 1024, but got " +
-                               Twine(workers));
     if (randomCases < 0)
       return createStringError("--random-cases requires at least 0, but got " +
                                Twine(randomCases));
@@ -52,7 +49,10 @@ public:
     options.quick = quick;
     options.seed = seed;
     options.randomCases = randomCases;
-    Engine engine({hostCPU, workers});
+    auto made = machine.makeEngine();
+    if (!made)
+      return made.takeError();
+    Engine &engine = **made;
     auto passed = runVerify(engine, options, outs());
     if (!passed)
       return passed.takeError();
@@ -60,6 +60,7 @@ public:
   }
 
 private:
+  EngineFlags machine{sub};
   cl::OptionCategory category{"Flags of verify"};
   cl::cat in{category};
   cl::sub of{sub};
@@ -71,30 +72,19 @@ private:
   cl::opt<bool> list{"list", cl::desc("Print the cases, run none"), in, of};
   cl::opt<bool> quick{"quick", cl::desc("Leave out cases that take long"), in,
                       of};
-  cl::opt<uint64_t> seed{"seed",
-                         cl::desc("Seed of the random cases (default 1)"),
-                         cl::value_desc("N"),
-                         cl::init(1),
-                         in,
-                         of};
-  cl::opt<int> randomCases{"random-cases",
-                           cl::desc("How many random cases (default 32)"),
-                           cl::value_desc("N"),
-                           cl::init(32),
-                           in,
-                           of};
-  cl::opt<std::string> hostCPU{"host-cpu",
-                               cl::desc("CPU to compile for (default native)"),
-                               cl::value_desc("name"),
-                               cl::init("native"),
-                               in,
-                               of};
-  cl::opt<int> workers{"workers",
-                       cl::desc("Threads; 0: one for each core (default 0)"),
-                       cl::value_desc("N"),
-                       cl::init(0),
-                       in,
-                       of};
+  NumberFlag<uint64_t> seed{"seed",
+                            cl::desc("Seed of the random cases (default 1)"),
+                            cl::value_desc("N"),
+                            cl::init(1),
+                            in,
+                            of};
+  NumberFlag<int64_t> randomCases{
+      "random-cases",
+      cl::desc("How many random cases (default 32)"),
+      cl::value_desc("N"),
+      cl::init(32),
+      in,
+      of};
 };
 
 } // namespace

@@ -72,6 +72,8 @@ std::string describe(const Case &testCase) {
     stream << " splits=" << llvm::join(llvm::map_range(testCase.splits,
                                                        [](int64_t n) { return std::to_string(n); }),
                                        ",");
+  for (const auto &[field, value] : testCase.scheduleEdits)
+    stream << ' ' << field << '=' << value;
   if (!testCase.note.empty())
     stream << ", " << testCase.note;
   return text;

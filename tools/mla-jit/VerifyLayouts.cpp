@@ -56,8 +56,6 @@ static Error setTableTail(Problem &problem, llvm::function_ref<int64_t(int64_t)>
 
 static void addB2(std::vector<Case> &cases) {
   // 5 pages; with tiles of 128 keys the last tile would reach into a sixth.
-  const char *tile128 = "#mla.schedule<host_blocks, block_m = 16, block_n = 128, split = balanced, "
-                        "split_tiles = 16, qk = 8x2, pv = 8x2>";
   GenOptions exact = lengths({257, 100});
   exact.spareColumns = 0;
   GenOptions wide = exact;
@@ -80,8 +78,7 @@ static void addB2(std::vector<Case> &cases) {
     c.spec.layout = kind.layout;
     c.spec.tableDType = c.spec.lengthDType = kind.ints;
     if (kind.tile128)
-      c.spec.schedule = tile128;
-    c.note = kind.tile128 ? "tile of 128" : "";
+      c.scheduleEdits = {{"block_n", "128"}};
     GenOptions alone = lengths({257});
     alone.spareColumns = alone.sparePages = 0;
     c.shapes = {exact, alone};

@@ -16,6 +16,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Regex.h"
 
 #include <chrono>
 #include <cmath>
@@ -295,9 +296,30 @@ Expected<Results> CaseRun::runProblem(const Spec &spec, const GenOptions &shape,
   return results;
 }
 
+Expected<Spec> CaseRun::editedSpec() {
+  Spec spec = testCase.spec;
+  if (testCase.scheduleEdits.empty())
+    return spec;
+  // The score code is not there yet, which does not matter here.
+  auto base = kernel(spec);
+  if (!base)
+    return base.takeError();
+  spec.schedule = (*base)->info()->schedule;
+  for (const auto &[field, value] : testCase.scheduleEdits) {
+    llvm::Regex assignment(field + " = [a-z0-9_]+");
+    if (!assignment.match(spec.schedule))
+      return failure("schedule {0} has no field '{1}'", spec.schedule, field);
+    spec.schedule = assignment.sub(field + " = " + value, spec.schedule);
+  }
+  return spec;
+}
+
 Error CaseRun::run() {
+  auto spec = editedSpec();
+  if (!spec)
+    return spec.takeError();
   for (const GenOptions &shape : testCase.shapes) {
-    auto problem = makeProblem(testCase.spec, shape);
+    auto problem = makeProblem(*spec, shape);
     if (!problem)
       return problem.takeError();
     auto expected = evaluate(*problem);

@@ -52,7 +52,7 @@ static Error checkSplits(CaseRun &run, const Problem &problem, const Results &re
           return error;
       }
       double got = results.lseAt(row, head), want = whole->lseAt(row, head);
-      if (Error error = expectNear("lse against one split", got, want, 1e-6 + 1e-6 * std::fabs(want)))
+      if (Error error = expectNear("lse against one split", got, want, 1e-5 + 1e-5 * std::fabs(want)))
         return error;
     }
   return Error::success();

@@ -49,6 +49,9 @@ struct Case {
   std::string score; ///< as for --score
   std::vector<std::pair<std::string, double>> maskParameters;
   std::string cpu; ///< compiled for this one; empty: the engine's
+  /// Fields of the schedule that differ from what the cost model chooses:
+  /// {"block_n", "128"}.
+  std::vector<std::pair<std::string, std::string>> scheduleEdits;
   bool slow = false; ///< left out by --quick
   std::string note;  ///< more of the problem than the spec says
 
@@ -172,6 +175,8 @@ public:
 
 private:
   llvm::Error compare(const oracle::Result &expected, const Results &results);
+  /// The case's spec, with the schedule edits.
+  llvm::Expected<Spec> editedSpec();
 };
 
 //===----------------------------------------------------------------------===//

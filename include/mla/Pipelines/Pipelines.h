@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The phases: one builder each, which mla-opt exposes as a named pipeline and the
-// runtime runs. A module may stop after any of them.
+// The phases: one builder each, which mla-opt exposes as a named pipeline and
+// the runtime runs. A module may stop after any of them.
 //
-//   problem  mla-problem-to-tile  tile  mla-tile-to-host  host  mla-host-to-llvm  llvm
+//   problem  mla-problem-to-tile  tile  mla-tile-to-host  host mla-host-to-llvm
+//   llvm
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,16 @@
 namespace mlir::mla {
 
 struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
-  Option<std::string> cpu{*this, "cpu",
-                          llvm::cl::desc("CPU to compile for, where the module has no "
-                                         "mla.target: native, x86-64-v3, x86-64-v4, ..."),
-                          llvm::cl::init("native")};
-  Option<std::string> split{*this, "split",
-                            llvm::cl::desc("split policy of chosen schedules: whole, "
-                                           "balanced or row_local"),
-                            llvm::cl::init("balanced")};
+  Option<std::string> cpu{
+      *this, "cpu",
+      llvm::cl::desc("CPU to compile for, where the module has no "
+                     "mla.target: native, x86-64-v3, x86-64-v4, ..."),
+      llvm::cl::init("native")};
+  Option<std::string> split{
+      *this, "split",
+      llvm::cl::desc("split policy of chosen schedules: whole, "
+                     "balanced or row_local"),
+      llvm::cl::init("balanced")};
 };
 
 /// problem -> tile: target, schedule, tiles, splits, specialised loops.

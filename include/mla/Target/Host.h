@@ -31,9 +31,9 @@ namespace mlir::mla {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(ModuleOp module);
 
-/// Translates a module of the llvm level. For each entry of its `mla.kernel` there
-/// is a function `<symbol>_packed(void **)` beside it, which takes a pointer to
-/// each parameter: the form in which the runtime calls.
+/// Translates a module of the llvm level. For each entry of its `mla.kernel`
+/// there is a function `<symbol>_packed(void **)` beside it, which takes a
+/// pointer to each parameter: the form in which the runtime calls.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
                 llvm::TargetMachine &machine);

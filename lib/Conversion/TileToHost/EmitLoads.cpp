@@ -11,9 +11,9 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-/// Query rows, widened to f32 and packed: row r is query r / group, head r % group
-/// of the KV head's. Rows of the block that do not exist are 0, so that register
-/// blocks need no remainder.
+/// Query rows, widened to f32 and packed: row r is query r / group, head r %
+/// group of the KV head's. Rows of the block that do not exist are 0, so that
+/// register blocks need no remainder.
 void HostEmitter::emit(LoadQOp op) {
   const ItemValues &item = itemOf(op.getItem());
   auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -45,23 +45,30 @@ void HostEmitter::emit(LoadQOp op) {
   });
 }
 
-/// A tile is where its keys are: one offset a key and part of k. Table entries are
-/// read for keys of the hull only.
+/// A tile is where its keys are: one offset a key and part of k. Table entries
+/// are read for keys of the hull only.
 void HostEmitter::emit(LoadKVOp op) {
   const ItemValues &item = itemOf(op.getItem());
   KVTileType type = op.getResult().getType();
   KVTileBuffer tile;
   tile.type = type;
 
-  auto max = [&](Value x, Value y) { return arith::MaxSIOp::create(builder, loc, x, y); };
-  auto min = [&](Value x, Value y) { return arith::MinSIOp::create(builder, loc, x, y); };
-  Value firstKey = mul(mapping.lookupOrDefault(op.getTile()), index(type.getKeys()));
+  auto max = [&](Value x, Value y) {
+    return arith::MaxSIOp::create(builder, loc, x, y);
+  };
+  auto min = [&](Value x, Value y) {
+    return arith::MinSIOp::create(builder, loc, x, y);
+  };
+  Value firstKey =
+      mul(mapping.lookupOrDefault(op.getTile()), index(type.getKeys()));
   tile.begin = max(sub(item.keys.begin, firstKey), index(0));
   tile.end = min(sub(item.keys.end, firstKey), index(type.getKeys()));
 
   auto load = [&](Value memref, ValueRange indices) -> Value {
-    Value value = memref::LoadOp::create(builder, loc, mapping.lookupOrDefault(memref), indices);
-    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
+    Value value = memref::LoadOp::create(
+        builder, loc, mapping.lookupOrDefault(memref), indices);
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      value);
   };
   Value row = item.request;
   if (op.getTableRows())
@@ -77,7 +84,8 @@ void HostEmitter::emit(LoadKVOp op) {
     Value source = mapping.lookupOrDefault(part);
     tile.parts.push_back(source);
     tile.offsets.push_back(allocate(type.getKeys(), builder.getIndexType()));
-    auto metadata = memref::ExtractStridedMetadataOp::create(builder, loc, source);
+    auto metadata =
+        memref::ExtractStridedMetadataOp::create(builder, loc, source);
     strides.push_back(llvm::to_vector_of<Value>(metadata.getStrides()));
   }
 
@@ -86,7 +94,8 @@ void HostEmitter::emit(LoadKVOp op) {
     Value key = add(firstKey, max(min(j, last), tile.begin));
     Value outer = item.request, inner = key;
     if (op.getTable() || op.getKvIndptr()) {
-      Value pageSize = memref::DimOp::create(builder, loc, tile.parts.front(), 1);
+      Value pageSize =
+          memref::DimOp::create(builder, loc, tile.parts.front(), 1);
       Value page = arith::DivUIOp::create(builder, loc, key, pageSize);
       inner = arith::RemUIOp::create(builder, loc, key, pageSize);
       outer = op.getTable() ? load(op.getTable(), {row, page})

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The two register blocks. Both keep accumulators in vector registers, widen keys
-// as they are loaded, and take query rows or weights from L1.
+// The two register blocks. Both keep accumulators in vector registers, widen
+// keys as they are loaded, and take query rows or weights from L1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,12 @@ SmallVector<int64_t, 2> KVTileBuffer::partWidths() const {
 Value HostEmitter::keyRow(const KVTileBuffer &kv, unsigned part, Value key) {
   Value source = kv.staged ? kv.staged : kv.parts[part];
   int64_t width = kv.partWidths()[part];
-  Value offset = kv.staged
-                     ? mul(key, index(width))
-                     : memref::LoadOp::create(builder, loc, kv.offsets[part], key).getResult();
-  auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
+  Value offset =
+      kv.staged ? mul(key, index(width))
+                : memref::LoadOp::create(builder, loc, kv.offsets[part], key)
+                      .getResult();
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
   auto rowType = MemRefType::get(
       {width}, cast<MemRefType>(source.getType()).getElementType(), layout);
   return memref::ReinterpretCastOp::create(
@@ -55,16 +57,18 @@ void HostEmitter::emit(QKOp op) {
 
   // Rows outside: a group of rows stays in L1 while the keys stream from L2.
   int64_t keys = schedule.getQkKeys();
-  Value firstBlock = mul(arith::DivUIOp::create(builder, loc, kv.begin, index(keys)), index(keys));
+  Value firstBlock = mul(
+      arith::DivUIOp::create(builder, loc, kv.begin, index(keys)), index(keys));
   forLoop(index(0), q.item->numRows, schedule.getQkRows(), [&](Value row) {
     forLoop(firstBlock, kv.end, keys,
             [&](Value key) { emitQKBlock(q.memref, kv, scores, row, key); });
   });
 }
 
-/// rows x keys dot products: vectors run along the width, and are summed at the end.
-void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Value row,
-                              Value key) {
+/// rows x keys dot products: vectors run along the width, and are summed at the
+/// end.
+void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores,
+                              Value row, Value key) {
   int64_t numRows = schedule.getQkRows(), numKeys = schedule.getQkKeys();
   SmallVector<Value> rows, keys;
   for (int64_t i = 0; i < numRows; ++i)
@@ -87,7 +91,8 @@ void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Val
         Value loaded = loadVector(memref, indices, vectorWidth);
         if (vectorWidth == lanes)
           return loaded;
-        return vector::InsertStridedSliceOp::create(builder, loc, loaded, zero, ArrayRef<int64_t>{0},
+        return vector::InsertStridedSliceOp::create(builder, loc, loaded, zero,
+                                                    ArrayRef<int64_t>{0},
                                                     ArrayRef<int64_t>{1});
       };
       SmallVector<Value> next(state);
@@ -105,9 +110,10 @@ void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Val
       return next;
     };
     if (whole)
-      sums = forLoop(index(0), index(whole), lanes, sums, [&](Value column, ValueRange state) {
-        return step(column, lanes, state);
-      });
+      sums = forLoop(index(0), index(whole), lanes, sums,
+                     [&](Value column, ValueRange state) {
+                       return step(column, lanes, state);
+                     });
     if (width > whole)
       sums = step(index(whole), width - whole, sums);
     firstColumn += width;
@@ -123,16 +129,17 @@ void HostEmitter::emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Val
     Value total = sumAcross(group);
     for (int64_t k = 0; k * numRows < static_cast<int64_t>(group.size()); ++k) {
       Value part = vector::ExtractStridedSliceOp::create(
-          builder, loc, total, ArrayRef<int64_t>{k * numRows}, ArrayRef<int64_t>{numRows},
-          ArrayRef<int64_t>{1});
+          builder, loc, total, ArrayRef<int64_t>{k * numRows},
+          ArrayRef<int64_t>{numRows}, ArrayRef<int64_t>{1});
       storeVector(part, scores, {keys[j + k], row});
     }
   }
 }
 
-/// A tree: each step takes two vectors whose lanes are parts of sums, and makes one
-/// with half as many parts a sum. Steps within 128-bit lanes are the cheap ones, so
-/// they decide where sums end up, and the vectors enter in the order that undoes it.
+/// A tree: each step takes two vectors whose lanes are parts of sums, and makes
+/// one with half as many parts a sum. Steps within 128-bit lanes are the cheap
+/// ones, so they decide where sums end up, and the vectors enter in the order
+/// that undoes it.
 Value HostEmitter::sumAcross(ArrayRef<Value> vectors) {
   int64_t count = vectors.size(), leaves = llvm::PowerOf2Ceil(count);
   // The masks of a step from `width` parts a sum to half of it.
@@ -147,7 +154,8 @@ Value HostEmitter::sumAcross(ArrayRef<Value> vectors) {
           }
       return std::pair(low, high);
     }
-    int64_t next = width == 4 ? 1 : 2; // neighbours of a pair, and of the other part
+    int64_t next =
+        width == 4 ? 1 : 2; // neighbours of a pair, and of the other part
     for (int64_t i = 0; i < lanes; i += 4)
       for (int64_t source : {int64_t(0), lanes})
         for (int64_t j = 0; j < 2; ++j) {
@@ -196,7 +204,8 @@ Value HostEmitter::sumAcross(ArrayRef<Value> vectors) {
     level = std::move(next);
   }
   lanesUsed.truncate(count);
-  return vector::ShuffleOp::create(builder, loc, level.front(), level.front(), lanesUsed);
+  return vector::ShuffleOp::create(builder, loc, level.front(), level.front(),
+                                   lanesUsed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +230,8 @@ void HostEmitter::emit(PVOp op) {
   };
   if (whole) {
     SmallVector<int64_t> widths(schedule.getPvVectors(), lanes);
-    forLoop(index(0), index(whole), strip, [&](Value column) { rows(column, widths); });
+    forLoop(index(0), index(whole), strip,
+            [&](Value column) { rows(column, widths); });
   }
   if (numColumns > whole) {
     SmallVector<int64_t> widths;
@@ -231,11 +241,12 @@ void HostEmitter::emit(PVOp op) {
   }
 }
 
-/// rows x vectors of O over the keys of the tile: outer products. O is rescaled as
-/// it is loaded, and only keys that exist are read, so that what is in other slots
-/// (perhaps NaN) never meets a weight of 0.
-void HostEmitter::emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value alpha, Value row,
-                              Value column, ArrayRef<int64_t> widths) {
+/// rows x vectors of O over the keys of the tile: outer products. O is rescaled
+/// as it is loaded, and only keys that exist are read, so that what is in other
+/// slots (perhaps NaN) never meets a weight of 0.
+void HostEmitter::emitPVBlock(Value p, const KVTileBuffer &kv, Value o,
+                              Value alpha, Value row, Value column,
+                              ArrayRef<int64_t> widths) {
   int64_t numRows = schedule.getPvRows();
   SmallVector<Value> rows, columns, sums;
   int64_t position = 0;
@@ -248,7 +259,8 @@ void HostEmitter::emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value al
     Value factor = memref::LoadOp::create(builder, loc, alpha, rows.back());
     for (auto [c, width] : llvm::zip_equal(columns, widths)) {
       Value old = loadVector(o, {rows.back(), c}, width);
-      sums.push_back(arith::MulFOp::create(builder, loc, old, broadcast(factor, width)));
+      sums.push_back(
+          arith::MulFOp::create(builder, loc, old, broadcast(factor, width)));
     }
   }
   sums = forLoop(kv.begin, kv.end, 1, sums, [&](Value key, ValueRange state) {
@@ -257,10 +269,12 @@ void HostEmitter::emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value al
     for (auto [c, width] : llvm::zip_equal(columns, widths))
       v.push_back(loadVector(values, c, width));
     for (int64_t i = 0; i < numRows; ++i) {
-      Value weight = memref::LoadOp::create(builder, loc, p, ValueRange{key, rows[i]});
+      Value weight =
+          memref::LoadOp::create(builder, loc, p, ValueRange{key, rows[i]});
       for (auto [c, width] : llvm::enumerate(widths)) {
         Value &sum = next[i * widths.size() + c];
-        sum = vector::FMAOp::create(builder, loc, broadcast(weight, width), v[c], sum);
+        sum = vector::FMAOp::create(builder, loc, broadcast(weight, width),
+                                    v[c], sum);
       }
     }
     return next;

@@ -8,8 +8,8 @@
 
 //
 // Code on scores: the region of mla.score and the mask's predicate are scalar
-// code, cloned here over vectors of rows. Head and query vary by lane, the key does
-// not.
+// code, cloned here over vectors of rows. Head and query vary by lane, the key
+// does not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-FailureOr<Value> HostEmitter::cloneOverRows(Block &block, ValueRange arguments) {
+FailureOr<Value> HostEmitter::cloneOverRows(Block &block,
+                                            ValueRange arguments) {
   IRMapping local(mapping);
   local.map(block.getArguments(), arguments);
   auto isVector = [](Value value) { return isa<VectorType>(value.getType()); };
@@ -36,21 +37,25 @@ FailureOr<Value> HostEmitter::cloneOverRows(Block &block, ValueRange arguments) 
     auto type = VectorType::get(rowLanes, op.getResult(0).getType());
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
       // A table read by row: lane by lane.
-      Value lanesRead = arith::ConstantOp::create(builder, loc, type, builder.getZeroAttr(type));
+      Value lanesRead = arith::ConstantOp::create(builder, loc, type,
+                                                  builder.getZeroAttr(type));
       for (int64_t lane = 0; lane < rowLanes; ++lane) {
         SmallVector<Value> indices;
         for (Value operand : ArrayRef(operands).drop_front())
-          indices.push_back(isVector(operand)
-                                ? vector::ExtractOp::create(builder, loc, operand, lane)
-                                : operand);
-        Value element = memref::LoadOp::create(builder, loc, operands.front(), indices);
-        lanesRead = vector::InsertOp::create(builder, loc, element, lanesRead, lane);
+          indices.push_back(isVector(operand) ? vector::ExtractOp::create(
+                                                    builder, loc, operand, lane)
+                                              : operand);
+        Value element =
+            memref::LoadOp::create(builder, loc, operands.front(), indices);
+        lanesRead =
+            vector::InsertOp::create(builder, loc, element, lanesRead, lane);
       }
       local.map(load.getResult(), lanesRead);
       continue;
     }
     Operation *clone = builder.clone(op, local);
-    for (auto [operand, value] : llvm::zip_equal(clone->getOpOperands(), operands)) {
+    for (auto [operand, value] :
+         llvm::zip_equal(clone->getOpOperands(), operands)) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(clone);
       operand.set(isVector(value) ? value : broadcast(value, rowLanes));
@@ -61,7 +66,8 @@ FailureOr<Value> HostEmitter::cloneOverRows(Block &block, ValueRange arguments) 
   return isVector(result) ? result : broadcast(result, rowLanes);
 }
 
-LogicalResult HostEmitter::emitScoreLoop(const TileBuffer &scores, Value tile, Block &block) {
+LogicalResult HostEmitter::emitScoreLoop(const TileBuffer &scores, Value tile,
+                                         Block &block) {
   auto toI32 = [&](Value value) -> Value {
     Type type = builder.getI32Type();
     if (auto vector = dyn_cast<VectorType>(value.getType()))
@@ -86,7 +92,8 @@ LogicalResult HostEmitter::emitScoreLoop(const TileBuffer &scores, Value tile, B
   forRowVectors(item, [&](Value row) {
     // Lanes past the last row repeat it, so that tables are read within bounds.
     Value lanesOfRow = add(broadcast(row, rowLanes), iota);
-    lanesOfRow = arith::MinSIOp::create(builder, loc, lanesOfRow, broadcast(lastRow, rowLanes));
+    lanesOfRow = arith::MinSIOp::create(builder, loc, lanesOfRow,
+                                        broadcast(lastRow, rowLanes));
     auto [query, head] = rowPosition(item, lanesOfRow);
     Value h = toI32(head), q = toI32(add(broadcast(origin, rowLanes), query));
     forLoop(scores.firstKey, scores.endKey, 1, [&](Value key) {
@@ -104,7 +111,8 @@ LogicalResult HostEmitter::emitScoreLoop(const TileBuffer &scores, Value tile, B
 
 LogicalResult HostEmitter::emit(ScoreOp op) {
   update(op.getResult(), op.getScores());
-  return emitScoreLoop(buffers.at(op.getResult()), mapping.lookupOrDefault(op.getTile()),
+  return emitScoreLoop(buffers.at(op.getResult()),
+                       mapping.lookupOrDefault(op.getTile()),
                        op.getBody().front());
 }
 
@@ -120,12 +128,15 @@ LogicalResult HostEmitter::emit(MaskOp op) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(block);
-    ScorePoint point = {block->getArgument(0), block->getArgument(1), block->getArgument(2),
-                        block->getArgument(3)};
-    Value visible = plan.getMask().buildVisible(builder, loc, point, plan.getMaskParams());
+    ScorePoint point = {block->getArgument(0), block->getArgument(1),
+                        block->getArgument(2), block->getArgument(3)};
+    Value visible =
+        plan.getMask().buildVisible(builder, loc, point, plan.getMaskParams());
     Value masked = f32Constant(-std::numeric_limits<float>::infinity());
-    Value score = arith::SelectOp::create(builder, loc, visible, block->getArgument(4), masked);
+    Value score = arith::SelectOp::create(builder, loc, visible,
+                                          block->getArgument(4), masked);
     YieldOp::create(builder, loc, score);
   }
-  return emitScoreLoop(buffers.at(op.getResult()), mapping.lookupOrDefault(op.getTile()), *block);
+  return emitScoreLoop(buffers.at(op.getResult()),
+                       mapping.lookupOrDefault(op.getTile()), *block);
 }

@@ -16,7 +16,8 @@ using namespace mlir::mla;
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// A float constant of the type of `like`.
-static Value constantLike(OpBuilder &builder, Location loc, Value like, float value) {
+static Value constantLike(OpBuilder &builder, Location loc, Value like,
+                          float value) {
   Type type = like.getType();
   TypedAttr attribute = builder.getF32FloatAttr(value);
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -27,7 +28,8 @@ static Value constantLike(OpBuilder &builder, Location loc, Value like, float va
 /// max(x, y) as one instruction: y where either is NaN. A NaN score reaches the
 /// result through its own weight.
 static Value buildMax(OpBuilder &builder, Location loc, Value x, Value y) {
-  Value greater = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, x, y);
+  Value greater =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, x, y);
   return arith::SelectOp::create(builder, loc, greater, x, y);
 }
 
@@ -38,13 +40,14 @@ static Value isEqual(OpBuilder &builder, Location loc, Value x, float y) {
 
 Value mla::buildExp(OpBuilder &builder, Location loc, Value x) {
   constexpr float kLog2E = 1.44269504088896340736f;
-  Value scaled =
-      arith::MulFOp::create(builder, loc, x, constantLike(builder, loc, x, kLog2E));
+  Value scaled = arith::MulFOp::create(builder, loc, x,
+                                       constantLike(builder, loc, x, kLog2E));
   return math::Exp2Op::create(builder, loc, scaled);
 }
 
 Value mla::buildSafeMax(OpBuilder &builder, Location loc, Value rowMax) {
-  return arith::SelectOp::create(builder, loc, isEqual(builder, loc, rowMax, -kInfinity),
+  return arith::SelectOp::create(builder, loc,
+                                 isEqual(builder, loc, rowMax, -kInfinity),
                                  constantLike(builder, loc, rowMax, 0), rowMax);
 }
 
@@ -52,7 +55,11 @@ void HostEmitter::emit(InitOp op) {
   auto type = cast<RankedTensorType>(op.getO().getType());
   const ItemValues *item = currentItem;
   for (Value result : op.getResults())
-    buffers[result] = {allocate(cast<RankedTensorType>(result.getType()).getShape(), f32), item, {}, {}};
+    buffers[result] = {
+        allocate(cast<RankedTensorType>(result.getType()).getShape(), f32),
+        item,
+        {},
+        {}};
   Value o = buffers.at(op.getO()).memref;
   Value rowMax = buffers.at(op.getRowMax()).memref;
   Value rowSum = buffers.at(op.getRowSum()).memref;
@@ -79,21 +86,26 @@ void HostEmitter::emit(SoftmaxStepOp op) {
 
   forRowVectors(*tile.item, [&](Value row) {
     Value oldMax = loadVector(rowMax, row, rowLanes);
-    Value newMax = forLoop(tile.firstKey, tile.endKey, 1, oldMax, [&](Value key, ValueRange max) {
-      Value s = loadVector(scores, {key, row}, rowLanes);
-      return SmallVector<Value>{buildMax(builder, loc, s, max[0])};
-    })[0];
+    Value newMax = forLoop(
+        tile.firstKey, tile.endKey, 1, oldMax, [&](Value key, ValueRange max) {
+          Value s = loadVector(scores, {key, row}, rowLanes);
+          return SmallVector<Value>{buildMax(builder, loc, s, max[0])};
+        })[0];
     Value reference = buildSafeMax(builder, loc, newMax);
-    Value factor =
-        buildExp(builder, loc, arith::SubFOp::create(builder, loc, oldMax, reference));
+    Value factor = buildExp(
+        builder, loc, arith::SubFOp::create(builder, loc, oldMax, reference));
     Value oldSum = loadVector(rowSum, row, rowLanes);
     Value rescaled = arith::MulFOp::create(builder, loc, oldSum, factor);
-    Value newSum = forLoop(tile.firstKey, tile.endKey, 1, rescaled, [&](Value key, ValueRange sum) {
-      Value s = loadVector(scores, {key, row}, rowLanes);
-      Value p = buildExp(builder, loc, arith::SubFOp::create(builder, loc, s, reference));
-      storeVector(p, scores, {key, row});
-      return SmallVector<Value>{arith::AddFOp::create(builder, loc, sum[0], p)};
-    })[0];
+    Value newSum = forLoop(
+        tile.firstKey, tile.endKey, 1, rescaled,
+        [&](Value key, ValueRange sum) {
+          Value s = loadVector(scores, {key, row}, rowLanes);
+          Value p = buildExp(builder, loc,
+                             arith::SubFOp::create(builder, loc, s, reference));
+          storeVector(p, scores, {key, row});
+          return SmallVector<Value>{
+              arith::AddFOp::create(builder, loc, sum[0], p)};
+        })[0];
     storeVector(newMax, rowMax, row);
     storeVector(newSum, rowSum, row);
     storeVector(factor, alpha, row);
@@ -116,14 +128,16 @@ void HostEmitter::emit(FinalizeOp op) {
     Value inverse = arith::DivFOp::create(builder, loc, f32Constant(1), sum);
     Value log = math::LogOp::create(builder, loc, sum);
     Value lse = arith::AddFOp::create(builder, loc, max, log);
-    lse = arith::SelectOp::create(builder, loc, empty, f32Constant(-kInfinity), lse);
+    lse = arith::SelectOp::create(builder, loc, empty, f32Constant(-kInfinity),
+                                  lse);
     memref::StoreOp::create(builder, loc, lse, rowMax, row);
     forVectors(columns, [&](Value column, int64_t width) {
       Value value = loadVector(o.memref, {row, column}, width);
-      Value scaled = arith::MulFOp::create(builder, loc, value, broadcast(inverse, width));
+      Value scaled =
+          arith::MulFOp::create(builder, loc, value, broadcast(inverse, width));
       Value zeros = broadcast(f32Constant(0), width);
-      storeVector(arith::SelectOp::create(builder, loc, empty, zeros, scaled), o.memref,
-                  {row, column});
+      storeVector(arith::SelectOp::create(builder, loc, empty, zeros, scaled),
+                  o.memref, {row, column});
     });
   });
 }
@@ -140,14 +154,15 @@ void HostEmitter::emit(CombineOp op) {
   buffers[op.getLse()] = {lse, &item, {}, {}};
 
   auto slotOf = [&](Value piece) -> Value {
-    Value isFirst =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, piece, index(0));
+    Value isFirst = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, piece, index(0));
     Value next = add(item.nextSlot, mul(sub(piece, index(1)), item.slotStride));
     return arith::SelectOp::create(builder, loc, isFirst, item.firstSlot, next);
   };
   forLoop(index(0), item.numRows, 1, [&](Value row) {
     auto lseOf = [&](Value piece) -> Value {
-      return memref::LoadOp::create(builder, loc, partialLse, ValueRange{slotOf(piece), row});
+      return memref::LoadOp::create(builder, loc, partialLse,
+                                    ValueRange{slotOf(piece), row});
     };
     Value max = forLoop(index(0), pieces, 1, f32Constant(-kInfinity),
                         [&](Value piece, ValueRange state) {
@@ -156,31 +171,38 @@ void HostEmitter::emit(CombineOp op) {
                         })[0];
     Value reference = buildSafeMax(builder, loc, max);
     auto weightOf = [&](Value piece, Value against) {
-      return buildExp(builder, loc, arith::SubFOp::create(builder, loc, lseOf(piece), against));
+      return buildExp(
+          builder, loc,
+          arith::SubFOp::create(builder, loc, lseOf(piece), against));
     };
-    Value sum = forLoop(index(0), pieces, 1, f32Constant(0), [&](Value piece, ValueRange state) {
-      return SmallVector<Value>{
-          arith::AddFOp::create(builder, loc, state[0], weightOf(piece, reference))};
-    })[0];
-    Value total =
-        arith::AddFOp::create(builder, loc, reference, math::LogOp::create(builder, loc, sum));
+    Value sum =
+        forLoop(index(0), pieces, 1, f32Constant(0),
+                [&](Value piece, ValueRange state) {
+                  return SmallVector<Value>{arith::AddFOp::create(
+                      builder, loc, state[0], weightOf(piece, reference))};
+                })[0];
+    Value total = arith::AddFOp::create(builder, loc, reference,
+                                        math::LogOp::create(builder, loc, sum));
     Value empty = isEqual(builder, loc, sum, 0);
-    total = arith::SelectOp::create(builder, loc, empty, f32Constant(-kInfinity), total);
+    total = arith::SelectOp::create(builder, loc, empty,
+                                    f32Constant(-kInfinity), total);
     memref::StoreOp::create(builder, loc, total, lse, row);
 
     Value inverse = arith::DivFOp::create(builder, loc, f32Constant(1), sum);
-    inverse = arith::SelectOp::create(builder, loc, empty, f32Constant(0), inverse);
+    inverse =
+        arith::SelectOp::create(builder, loc, empty, f32Constant(0), inverse);
     forVectors(type.getDimSize(1), [&](Value column, int64_t width) {
       storeVector(broadcast(f32Constant(0), width), out, {row, column});
     });
     forLoop(index(0), pieces, 1, [&](Value piece) {
-      Value weight =
-          arith::MulFOp::create(builder, loc, weightOf(piece, reference), inverse);
+      Value weight = arith::MulFOp::create(builder, loc,
+                                           weightOf(piece, reference), inverse);
       Value slot = slotOf(piece);
       forVectors(type.getDimSize(1), [&](Value column, int64_t width) {
         Value part = loadVector(partialOut, {slot, row, column}, width);
         Value sum = loadVector(out, {row, column}, width);
-        sum = vector::FMAOp::create(builder, loc, broadcast(weight, width), part, sum);
+        sum = vector::FMAOp::create(builder, loc, broadcast(weight, width),
+                                    part, sum);
         storeVector(sum, out, {row, column});
       });
     });

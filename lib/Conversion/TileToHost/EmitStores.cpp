@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-std::pair<Value, Value> HostEmitter::rowPosition(const ItemValues &item, Value row) {
+std::pair<Value, Value> HostEmitter::rowPosition(const ItemValues &item,
+                                                 Value row) {
   auto like = [&](Value scalar) {
     auto vector = dyn_cast<VectorType>(row.getType());
     return vector ? broadcast(scalar, vector.getDimSize(0)) : scalar;
@@ -23,7 +24,8 @@ std::pair<Value, Value> HostEmitter::rowPosition(const ItemValues &item, Value r
   return {query, add(mul(like(item.kvHead), group), member)};
 }
 
-SmallVector<Value> HostEmitter::rowIndices(const ItemValues &item, Value query, Value head) {
+SmallVector<Value> HostEmitter::rowIndices(const ItemValues &item, Value query,
+                                           Value head) {
   if (plan.getQOffsets())
     return {add(item.qBase, query), head};
   return {item.request, query, head};
@@ -48,16 +50,19 @@ void HostEmitter::emit(StoreOp op) {
     return;
   Value lse = mapping.lookupOrDefault(op.getLse());
   Value lseTile = buffers.at(op.getLseTile()).memref;
-  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, lse);
-  Value wanted =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, pointer, index(0));
-  auto branch = scf::IfOp::create(builder, loc, wanted, /*withElseRegion=*/false);
+  Value pointer =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, lse);
+  Value wanted = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                       pointer, index(0));
+  auto branch =
+      scf::IfOp::create(builder, loc, wanted, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   forLoop(index(0), item.numRows, 1, [&](Value row) {
     auto [query, head] = rowPosition(item, row);
     Value value = memref::LoadOp::create(builder, loc, lseTile, row);
-    memref::StoreOp::create(builder, loc, value, lse, rowIndices(item, query, head));
+    memref::StoreOp::create(builder, loc, value, lse,
+                            rowIndices(item, query, head));
   });
 }
 
@@ -70,9 +75,11 @@ void HostEmitter::emit(StorePartialOp op) {
   int64_t columns = cast<MemRefType>(tile.getType()).getDimSize(1);
   forLoop(index(0), item.numRows, 1, [&](Value row) {
     Value value = memref::LoadOp::create(builder, loc, lseTile, row);
-    memref::StoreOp::create(builder, loc, value, lse, ValueRange{item.slot, row});
+    memref::StoreOp::create(builder, loc, value, lse,
+                            ValueRange{item.slot, row});
     forVectors(columns, [&](Value column, int64_t width) {
-      storeVector(loadVector(tile, {row, column}, width), out, {item.slot, row, column});
+      storeVector(loadVector(tile, {row, column}, width), out,
+                  {item.slot, row, column});
     });
   });
 }

@@ -8,12 +8,12 @@
 
 //
 // State of the conversion of one entry to host code, and the emitters of its
-// ops, a file per group. Tensors become buffers of the worker's scratch, updated
-// in place; registers hold vectors of the target's width.
+// ops, a file per group. Tensors become buffers of the worker's scratch,
+// updated in place; registers hold vectors of the target's width.
 //
-// Scores lie as keys x rows, so that code on scores, the softmax and its row state
-// work on vectors of rows, with no sum across lanes, and so that P V finds the
-// weights of one key side by side.
+// Scores lie as keys x rows, so that code on scores, the softmax and its row
+// state work on vectors of rows, with no sum across lanes, and so that P V
+// finds the weights of one key side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,8 @@ public:
   HostEmitter(OpBuilder &builder, TargetAttr target, ScheduleAttr schedule,
               PlanOp plan, Value scratch, Value worker);
 
-  /// Converts the ops of a block, in order, to host code at the insertion point.
+  /// Converts the ops of a block, in order, to host code at the insertion
+  /// point.
   LogicalResult emitBlock(Block &block);
 
   /// Bytes of scratch that the code uses per worker.
@@ -107,14 +108,23 @@ private:
   /// item.
   std::pair<Value, Value> rowPosition(const ItemValues &item, Value row);
   /// Where such a row is in q, out and lse, without the column.
-  SmallVector<Value> rowIndices(const ItemValues &item, Value query, Value head);
+  SmallVector<Value> rowIndices(const ItemValues &item, Value query,
+                                Value head);
 
   // Small pieces of IR.
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
   Value f32Constant(float value);
-  Value add(Value x, Value y) { return arith::AddIOp::create(builder, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(builder, loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(builder, loc, x, y); }
+  Value add(Value x, Value y) {
+    return arith::AddIOp::create(builder, loc, x, y);
+  }
+  Value sub(Value x, Value y) {
+    return arith::SubIOp::create(builder, loc, x, y);
+  }
+  Value mul(Value x, Value y) {
+    return arith::MulIOp::create(builder, loc, x, y);
+  }
   Value broadcast(Value scalar, int64_t width) {
     return vector::BroadcastOp::create(
         builder, loc, VectorType::get(width, scalar.getType()), scalar);
@@ -123,32 +133,39 @@ private:
   Value convertFloat(Value value, Type elementType);
   Value loadVector(Value memref, ValueRange indices, int64_t width);
   void storeVector(Value vector, Value memref, ValueRange indices);
-  /// for (i = low; i < high; i += step) body(i); the builder stands in the body.
+  /// for (i = low; i < high; i += step) body(i); the builder stands in the
+  /// body.
   void forLoop(Value low, Value high, int64_t step,
                llvm::function_ref<void(Value)> body);
-  /// for each vector of the rows that exist: body(first row). Rows are padded to
-  /// `rowLanes`, the width of such vectors.
-  void forRowVectors(const ItemValues &item, llvm::function_ref<void(Value)> body);
+  /// for each vector of the rows that exist: body(first row). Rows are padded
+  /// to `rowLanes`, the width of such vectors.
+  void forRowVectors(const ItemValues &item,
+                     llvm::function_ref<void(Value)> body);
   /// The same with carried values.
-  SmallVector<Value> forLoop(Value low, Value high, int64_t step, ValueRange init,
-                             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  /// Splits [0, columns) into vectors: a loop over whole ones, and a shorter one
-  /// for the rest (columns are a multiple of 8).
-  void forVectors(int64_t columns, llvm::function_ref<void(Value, int64_t width)> body);
+  SmallVector<Value>
+  forLoop(Value low, Value high, int64_t step, ValueRange init,
+          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  /// Splits [0, columns) into vectors: a loop over whole ones, and a shorter
+  /// one for the rest (columns are a multiple of 8).
+  void forVectors(int64_t columns,
+                  llvm::function_ref<void(Value, int64_t width)> body);
 
   // The block of P V and the one of Q K^T.
-  void emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Value row, Value key);
-  void emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value alpha, Value row,
-                   Value column, ArrayRef<int64_t> widths);
+  void emitQKBlock(Value q, const KVTileBuffer &kv, Value scores, Value row,
+                   Value key);
+  void emitPVBlock(Value p, const KVTileBuffer &kv, Value o, Value alpha,
+                   Value row, Value column, ArrayRef<int64_t> widths);
   /// Sums each vector across its lanes: at most `lanes` of them, to one vector.
   Value sumAcross(ArrayRef<Value> vectors);
   /// A memref over the columns of part `part` of one key.
   Value keyRow(const KVTileBuffer &kv, unsigned part, Value key);
 
-  /// Clones scalar code over a vector of rows: `arguments` are scalars or vectors.
+  /// Clones scalar code over a vector of rows: `arguments` are scalars or
+  /// vectors.
   FailureOr<Value> cloneOverRows(Block &block, ValueRange arguments);
   /// Replaces each score by what `block` computes of it.
-  LogicalResult emitScoreLoop(const TileBuffer &scores, Value tile, Block &block);
+  LogicalResult emitScoreLoop(const TileBuffer &scores, Value tile,
+                              Block &block);
 
   OpBuilder &builder;
   Location loc;

@@ -31,10 +31,13 @@ static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
   auto func = op->template getParentOfType<func::FuncOp>();
   auto plan = op.getPlan().template getDefiningOp<PlanOp>();
   if (!plan)
-    return op.emitOpError("requires a plan that mla.plan makes in the same function");
-  auto schedule = func->template getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
+    return op.emitOpError(
+        "requires a plan that mla.plan makes in the same function");
+  auto schedule =
+      func->template getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
   if (!schedule)
-    return func.emitError("requires an '") << MLADialect::kSchedule << "' to be lowered to the host";
+    return func.emitError("requires an '")
+           << MLADialect::kSchedule << "' to be lowered to the host";
   Value scratch = appendArgument(
       func, argument_names::kScratch,
       MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
@@ -47,18 +50,20 @@ static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
     result = emitter.emitBlock(op.getBody().front());
   };
   if constexpr (std::is_same_v<LoopOp, ForWorkOp>)
-    expandForWork(builder, op, plan,
-                  [&](const ItemValues &item, Value first, Value end, Value whole) {
-                    emitter.getMapping().map(op.getFirst(), first);
-                    emitter.getMapping().map(op.getEnd(), end);
-                    emitter.getMapping().map(op.getWhole(), whole);
-                    emitBody(item);
-                  });
+    expandForWork(
+        builder, op, plan,
+        [&](const ItemValues &item, Value first, Value end, Value whole) {
+          emitter.getMapping().map(op.getFirst(), first);
+          emitter.getMapping().map(op.getEnd(), end);
+          emitter.getMapping().map(op.getWhole(), whole);
+          emitBody(item);
+        });
   else
-    expandForSplit(builder, op, plan, [&](const ItemValues &item, Value pieces) {
-      emitter.getMapping().map(op.getPieces(), pieces);
-      emitBody(item);
-    });
+    expandForSplit(builder, op, plan,
+                   [&](const ItemValues &item, Value pieces) {
+                     emitter.getMapping().map(op.getPieces(), pieces);
+                     emitBody(item);
+                   });
   if (failed(result))
     return failure();
   op.erase();
@@ -73,7 +78,8 @@ static EntryAttr describeEntry(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   SmallVector<ParamAttr> params;
   for (BlockArgument argument : func.getArguments()) {
-    auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), MLADialect::kName);
+    auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  MLADialect::kName);
     auto append = [&](ParamKind kind, int64_t dim = 0) {
       params.push_back(ParamAttr::get(context, name, kind, dim));
     };
@@ -93,7 +99,8 @@ static EntryAttr describeEntry(func::FuncOp func) {
 }
 
 namespace {
-struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileToHost> {
+struct ConvertTileToHost
+    : public mla::impl::ConvertTileToHostBase<ConvertTileToHost> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -119,13 +126,15 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
     });
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isHost())
-      return module.emitError("requires a host '") << MLADialect::kTarget << "' (see mla-attach-target)";
+      return module.emitError("requires a host '")
+             << MLADialect::kTarget << "' (see mla-attach-target)";
 
     func::FuncOp main = entries.front();
     auto schedule = main->getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
     auto plans = main.getOps<PlanOp>();
     if (!schedule || plans.empty())
-      return main.emitError("requires an '") << MLADialect::kSchedule << "' and an mla.plan";
+      return main.emitError("requires an '")
+             << MLADialect::kSchedule << "' and an mla.plan";
     PlanOp plan = *plans.begin();
     MaskAttrInterface mask = plan.getMask();
     int64_t kvHeads = plan.getKvHeads(), group = plan.getGroup();
@@ -145,32 +154,41 @@ struct ConvertTileToHost : public mla::impl::ConvertTileToHostBase<ConvertTileTo
       }
       entryAttrs.push_back(describeEntry(entry));
     }
-    module->setAttr(MLADialect::kKernel, describeKernel(main, entryAttrs, schedule, scratchBytes,
-                                                        mask, kvHeads, group));
+    module->setAttr(MLADialect::kKernel,
+                    describeKernel(main, entryAttrs, schedule, scratchBytes,
+                                   mask, kvHeads, group));
     return success();
   }
 
-  static KernelAttr describeKernel(func::FuncOp main, ArrayRef<EntryAttr> entries,
+  static KernelAttr describeKernel(func::FuncOp main,
+                                   ArrayRef<EntryAttr> entries,
                                    ScheduleAttr schedule, int64_t scratchBytes,
-                                   MaskAttrInterface mask, int64_t kvHeads, int64_t group) {
+                                   MaskAttrInterface mask, int64_t kvHeads,
+                                   int64_t group) {
     MLIRContext *context = main.getContext();
     SmallVector<ArgumentAttr> arguments;
     SmallVector<BufferAttr> workspace;
     for (BlockArgument argument : main.getArguments()) {
-      auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), MLADialect::kName);
-      if (name == argument_names::kWorker || name == argument_names::kNumWorkers)
+      auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    MLADialect::kName);
+      if (name == argument_names::kWorker ||
+          name == argument_names::kNumWorkers)
         continue;
-      if (name == argument_names::kPartialOut || name == argument_names::kPartialLse)
-        workspace.push_back(
-            BufferAttr::get(context, name, BufferScope::Slot, argument.getType()));
+      if (name == argument_names::kPartialOut ||
+          name == argument_names::kPartialLse)
+        workspace.push_back(BufferAttr::get(context, name, BufferScope::Slot,
+                                            argument.getType()));
       else if (name == argument_names::kScratch)
         workspace.push_back(BufferAttr::get(
             context, name, BufferScope::Worker,
-            MemRefType::get({ShapedType::kDynamic, scratchBytes}, IntegerType::get(context, 8))));
+            MemRefType::get({ShapedType::kDynamic, scratchBytes},
+                            IntegerType::get(context, 8))));
       else
-        arguments.push_back(ArgumentAttr::get(context, name, argument.getType()));
+        arguments.push_back(
+            ArgumentAttr::get(context, name, argument.getType()));
     }
-    return KernelAttr::get(context, arguments, entries, workspace, schedule, mask, kvHeads, group);
+    return KernelAttr::get(context, arguments, entries, workspace, schedule,
+                           mask, kvHeads, group);
   }
 };
 } // namespace

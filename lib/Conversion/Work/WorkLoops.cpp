@@ -21,18 +21,30 @@ struct Index {
   OpBuilder &b;
   Location loc;
 
-  Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
+  Value constant(int64_t v) {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value mul(Value x, Value y) { return arith::MulIOp::create(b, loc, x, y); }
-  Value floorDiv(Value x, Value y) { return arith::DivUIOp::create(b, loc, x, y); }
+  Value floorDiv(Value x, Value y) {
+    return arith::DivUIOp::create(b, loc, x, y);
+  }
   /// ceil(x / y) of values that are not negative.
-  Value ceilDiv(Value x, Value y) { return floorDiv(add(x, sub(y, constant(1))), y); }
+  Value ceilDiv(Value x, Value y) {
+    return floorDiv(add(x, sub(y, constant(1))), y);
+  }
   Value max(Value x, Value y) { return arith::MaxSIOp::create(b, loc, x, y); }
   Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
-  Value less(Value x, Value y) { return compare(arith::CmpIPredicate::slt, x, y); }
-  Value equal(Value x, Value y) { return compare(arith::CmpIPredicate::eq, x, y); }
+  Value select(Value c, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, c, x, y);
+  }
+  Value less(Value x, Value y) {
+    return compare(arith::CmpIPredicate::slt, x, y);
+  }
+  Value equal(Value x, Value y) {
+    return compare(arith::CmpIPredicate::eq, x, y);
+  }
   Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value compare(arith::CmpIPredicate p, Value x, Value y) {
     return arith::CmpIOp::create(b, loc, p, x, y);
@@ -47,7 +59,8 @@ struct Index {
   }
 };
 
-/// How an item is cut in pieces of `size` tiles from tile `origin`, up to `limit`.
+/// How an item is cut in pieces of `size` tiles from tile `origin`, up to
+/// `limit`.
 struct Pieces {
   Value automatic; // i1: by the worker's range, not by a count
   Value perItem;   // slots of an item when not automatic
@@ -58,14 +71,17 @@ class PlanExpander {
 public:
   PlanExpander(OpBuilder &builder, PlanOp plan, Location loc)
       : plan(plan), ix{builder, loc}, zero(ix.constant(0)), one(ix.constant(1)),
-        blockM(ix.constant(plan.getBlockM())), blockN(ix.constant(plan.getBlockN())),
-        group(ix.constant(plan.getGroup())), kvHeads(ix.constant(plan.getKvHeads())),
+        blockM(ix.constant(plan.getBlockM())),
+        blockN(ix.constant(plan.getBlockN())),
+        group(ix.constant(plan.getGroup())),
+        kvHeads(ix.constant(plan.getKvHeads())),
         batch(memref::DimOp::create(builder, loc, plan.getSeqLens(), 0)) {
     // Each worker owns `share` of the total weight.
-    total = forItems({zero}, /*onlyTotals=*/true, [&](const ItemValues &, Value weight,
-                                                      ValueRange state) {
-      return SmallVector<Value>{ix.add(state[0], ix.mul(weight, kvHeads))};
-    })[0];
+    total = forItems({zero}, /*onlyTotals=*/true,
+                     [&](const ItemValues &, Value weight, ValueRange state) {
+                       return SmallVector<Value>{
+                           ix.add(state[0], ix.mul(weight, kvHeads))};
+                     })[0];
     share = ix.max(ix.ceilDiv(total, plan.getWorkers()), one);
     if (plan.getSplits())
       splits = ix.max(ix.cast(plan.getSplits()), zero);
@@ -75,7 +91,8 @@ public:
   /// heads, which are alike, are visited once.
   SmallVector<Value>
   forItems(ValueRange init, bool onlyTotals,
-           llvm::function_ref<SmallVector<Value>(const ItemValues &, Value weight, ValueRange)>
+           llvm::function_ref<SmallVector<Value>(const ItemValues &,
+                                                 Value weight, ValueRange)>
                visit) {
     OpBuilder &b = ix.b;
     Location loc = ix.loc;
@@ -98,14 +115,16 @@ public:
     b.setInsertionPointToStart(blocks.getBody());
     item.firstRow = blocks.getInductionVar();
     Value weight = rowBlock(item, rows);
-    scf::YieldOp::create(b, loc, visit(item, weight, blocks.getRegionIterArgs()));
+    scf::YieldOp::create(b, loc,
+                         visit(item, weight, blocks.getRegionIterArgs()));
 
     if (heads) {
       b.setInsertionPointToEnd(heads.getBody());
       scf::YieldOp::create(b, loc, blocks.getResults());
     }
     b.setInsertionPointToEnd(requests.getBody());
-    scf::YieldOp::create(b, loc, heads ? heads.getResults() : blocks.getResults());
+    scf::YieldOp::create(b, loc,
+                         heads ? heads.getResults() : blocks.getResults());
     return llvm::to_vector_of<Value>(requests.getResults());
   }
 
@@ -130,7 +149,8 @@ public:
       Value count = most;
       if (splits)
         count = ix.select(ix.equal(splits, zero), most, splits);
-      Value size = ix.max(ix.ceilDiv(weight, count), ix.constant(plan.getSplitTiles()));
+      Value size =
+          ix.max(ix.ceilDiv(weight, count), ix.constant(plan.getSplitTiles()));
       return {no, count, size};
     }
     }
@@ -160,20 +180,21 @@ private:
     return item;
   }
 
-  /// Fills in the rows and the hull of the row block at item.firstRow; returns its
-  /// weight.
+  /// Fills in the rows and the hull of the row block at item.firstRow; returns
+  /// its weight.
   Value rowBlock(ItemValues &item, Value rows) {
     item.numRows = ix.min(ix.sub(rows, item.firstRow), blockM);
     Value lastRow = ix.sub(ix.add(item.firstRow, item.numRows), one);
     Value origin = ix.sub(item.kvLen, item.qLen);
     Value firstQ = ix.add(origin, ix.floorDiv(item.firstRow, group));
     Value lastQ = ix.add(origin, ix.floorDiv(lastRow, group));
-    item.keys = plan.getMask().buildRange(ix.b, ix.loc, firstQ, lastQ, item.kvLen,
-                                          plan.getMaskParams());
+    item.keys = plan.getMask().buildRange(ix.b, ix.loc, firstQ, lastQ,
+                                          item.kvLen, plan.getMaskParams());
     item.firstTile = ix.floorDiv(item.keys.begin, blockN);
     Value tiles = ix.sub(ix.ceilDiv(item.keys.end, blockN), item.firstTile);
     // An empty hull still is an item: someone writes its zeros.
-    Value empty = ix.compare(arith::CmpIPredicate::sge, item.keys.begin, item.keys.end);
+    Value empty =
+        ix.compare(arith::CmpIPredicate::sge, item.keys.begin, item.keys.end);
     item.numTiles = ix.select(empty, zero, tiles);
     return ix.max(item.numTiles, one);
   }
@@ -192,43 +213,46 @@ void mla::expandForWork(
   Value end = ix.add(begin, expander.share);
 
   // State: weight of the items before, and how many they are.
-  expander.forItems({zero, zero}, /*onlyTotals=*/false, [&](ItemValues item, Value weight,
-                                                            ValueRange state) {
-    Value start = state[0], ordinal = state[1];
-    Value stop = ix.add(start, weight);
-    Value mine = ix.both(ix.less(start, end), ix.less(begin, stop));
-    auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      Pieces pieces = expander.pieces(weight);
-      // My units of the item, counted from its start.
-      Value low = ix.max(ix.sub(begin, start), zero);
-      Value high = ix.min(ix.sub(end, start), weight);
-      // Pieces by count belong to whoever owns their first unit.
-      Value origin = ix.select(pieces.automatic, low, zero);
-      Value limit = ix.select(pieces.automatic, high, weight);
-      Value firstPiece =
-          ix.select(pieces.automatic, zero, ix.ceilDiv(low, pieces.size));
-      Value lastPiece =
-          ix.select(pieces.automatic, one, ix.ceilDiv(high, pieces.size));
+  expander.forItems(
+      {zero, zero}, /*onlyTotals=*/false,
+      [&](ItemValues item, Value weight, ValueRange state) {
+        Value start = state[0], ordinal = state[1];
+        Value stop = ix.add(start, weight);
+        Value mine = ix.both(ix.less(start, end), ix.less(begin, stop));
+        auto branch =
+            scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
+        {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(branch.thenBlock());
+          Pieces pieces = expander.pieces(weight);
+          // My units of the item, counted from its start.
+          Value low = ix.max(ix.sub(begin, start), zero);
+          Value high = ix.min(ix.sub(end, start), weight);
+          // Pieces by count belong to whoever owns their first unit.
+          Value origin = ix.select(pieces.automatic, low, zero);
+          Value limit = ix.select(pieces.automatic, high, weight);
+          Value firstPiece =
+              ix.select(pieces.automatic, zero, ix.ceilDiv(low, pieces.size));
+          Value lastPiece =
+              ix.select(pieces.automatic, one, ix.ceilDiv(high, pieces.size));
 
-      auto loop = scf::ForOp::create(builder, loc, firstPiece, lastPiece, one);
-      builder.setInsertionPointToStart(loop.getBody());
-      Value piece = loop.getInductionVar();
-      Value from = ix.add(origin, ix.mul(piece, pieces.size));
-      Value to = ix.min(ix.add(from, pieces.size), limit);
-      Value whole = ix.equal(ix.sub(to, from), weight);
-      Value two = ix.constant(2);
-      Value mySlot = ix.add(ix.mul(op.getWorker(), two),
-                            ix.select(ix.equal(low, zero), one, zero));
-      Value countedSlot = ix.add(ix.mul(ordinal, pieces.perItem), piece);
-      item.slot = ix.select(pieces.automatic, mySlot, countedSlot);
-      body(item, ix.add(item.firstTile, from),
-           ix.add(item.firstTile, ix.min(to, item.numTiles)), whole);
-    }
-    return SmallVector<Value>{stop, ix.add(ordinal, one)};
-  });
+          auto loop =
+              scf::ForOp::create(builder, loc, firstPiece, lastPiece, one);
+          builder.setInsertionPointToStart(loop.getBody());
+          Value piece = loop.getInductionVar();
+          Value from = ix.add(origin, ix.mul(piece, pieces.size));
+          Value to = ix.min(ix.add(from, pieces.size), limit);
+          Value whole = ix.equal(ix.sub(to, from), weight);
+          Value two = ix.constant(2);
+          Value mySlot = ix.add(ix.mul(op.getWorker(), two),
+                                ix.select(ix.equal(low, zero), one, zero));
+          Value countedSlot = ix.add(ix.mul(ordinal, pieces.perItem), piece);
+          item.slot = ix.select(pieces.automatic, mySlot, countedSlot);
+          body(item, ix.add(item.firstTile, from),
+               ix.add(item.firstTile, ix.min(to, item.numTiles)), whole);
+        }
+        return SmallVector<Value>{stop, ix.add(ordinal, one)};
+      });
 }
 
 void mla::expandForSplit(
@@ -240,44 +264,50 @@ void mla::expandForSplit(
   Value zero = expander.zero, one = expander.one, share = expander.share;
 
   // State: weight of the items before, how many they are, how many were split.
-  expander.forItems({zero, zero, zero}, /*onlyTotals=*/false, [&](ItemValues item, Value weight,
-                                                                  ValueRange state) {
-    Value start = state[0], ordinal = state[1], numSplit = state[2];
-    Value stop = ix.add(start, weight);
-    Pieces pieces = expander.pieces(weight);
-    Value firstWorker = ix.floorDiv(start, share);
-    Value lastWorker = ix.floorDiv(ix.sub(stop, one), share);
-    Value count =
-        ix.select(pieces.automatic, ix.add(ix.sub(lastWorker, firstWorker), one),
-                  ix.ceilDiv(weight, pieces.size));
-    Value isSplit = ix.less(one, count);
-    Value turn = arith::RemUIOp::create(builder, loc, numSplit, plan.getWorkers());
-    Value mine = ix.both(isSplit, ix.equal(turn, op.getWorker()));
-    auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      // The slots that expandForWork gave: the first piece begins within its
-      // worker's range, the others at their worker's start.
-      Value two = ix.constant(2);
-      Value base = ix.select(pieces.automatic, ix.mul(firstWorker, two),
-                             ix.mul(ordinal, pieces.perItem));
-      item.firstSlot = ix.add(base, ix.select(pieces.automatic, one, zero));
-      item.nextSlot = ix.add(base, ix.select(pieces.automatic, two, one));
-      item.slotStride = ix.select(pieces.automatic, two, one);
-      body(item, count);
-    }
-    Value more = ix.add(numSplit, ix.select(isSplit, one, zero));
-    return SmallVector<Value>{stop, ix.add(ordinal, one), more};
-  });
+  expander.forItems(
+      {zero, zero, zero}, /*onlyTotals=*/false,
+      [&](ItemValues item, Value weight, ValueRange state) {
+        Value start = state[0], ordinal = state[1], numSplit = state[2];
+        Value stop = ix.add(start, weight);
+        Pieces pieces = expander.pieces(weight);
+        Value firstWorker = ix.floorDiv(start, share);
+        Value lastWorker = ix.floorDiv(ix.sub(stop, one), share);
+        Value count = ix.select(pieces.automatic,
+                                ix.add(ix.sub(lastWorker, firstWorker), one),
+                                ix.ceilDiv(weight, pieces.size));
+        Value isSplit = ix.less(one, count);
+        Value turn =
+            arith::RemUIOp::create(builder, loc, numSplit, plan.getWorkers());
+        Value mine = ix.both(isSplit, ix.equal(turn, op.getWorker()));
+        auto branch =
+            scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
+        {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(branch.thenBlock());
+          // The slots that expandForWork gave: the first piece begins within
+          // its worker's range, the others at their worker's start.
+          Value two = ix.constant(2);
+          Value base = ix.select(pieces.automatic, ix.mul(firstWorker, two),
+                                 ix.mul(ordinal, pieces.perItem));
+          item.firstSlot = ix.add(base, ix.select(pieces.automatic, one, zero));
+          item.nextSlot = ix.add(base, ix.select(pieces.automatic, two, one));
+          item.slotStride = ix.select(pieces.automatic, two, one);
+          body(item, count);
+        }
+        Value more = ix.add(numSplit, ix.select(isSplit, one, zero));
+        return SmallVector<Value>{stop, ix.add(ordinal, one), more};
+      });
 }
 
-std::pair<Value, Value> mla::expandFullTiles(OpBuilder &builder, FullTilesOp op, PlanOp plan,
-                                             const ItemValues &item, Value first,
-                                             Value end) {
+std::pair<Value, Value> mla::expandFullTiles(OpBuilder &builder, FullTilesOp op,
+                                             PlanOp plan,
+                                             const ItemValues &item,
+                                             Value first, Value end) {
   Index ix{builder, op.getLoc()};
   Value keys = ix.constant(plan.getBlockN());
-  auto clamp = [&](Value tile, Value low) { return ix.max(ix.min(tile, end), low); };
+  auto clamp = [&](Value tile, Value low) {
+    return ix.max(ix.min(tile, end), low);
+  };
   Value begin = clamp(ix.ceilDiv(item.keys.innerBegin, keys), first);
   Value stop = clamp(ix.floorDiv(item.keys.innerEnd, keys), begin);
   return {begin, stop};

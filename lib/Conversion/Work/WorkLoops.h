@@ -8,8 +8,8 @@
 
 //
 // Expansion of mla.plan, mla.for_work and mla.for_split into loops over the
-// lengths: the scheduler, shared by all targets. Nothing is stored: every worker
-// scans the lengths, which are few, and finds its own pieces.
+// lengths: the scheduler, shared by all targets. Nothing is stored: every
+// worker scans the lengths, which are few, and finds its own pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +24,18 @@ namespace mlir::mla {
 /// What an `!mla.item` stands for; values of type index.
 struct ItemValues {
   Value request, kvHead;
-  Value qBase;      ///< ragged: index of the request's first query; uniform: 0
-  Value qLen;       ///< queries of the request
-  Value kvLen;      ///< keys of the request
-  Value firstRow;   ///< first row of the block, of qLen * group
-  Value numRows;    ///< rows of the block that exist, 1..block_m
-  KeyRange keys;    ///< what the block's rows see
-  Value firstTile;  ///< of the hull
-  Value numTiles;   ///< of the hull; 0 where no row sees a key
-  Value slot;       ///< for_work: partial slot of this piece
-  Value firstSlot, nextSlot, slotStride; ///< for_split: the pieces' slots:
-                    ///< firstSlot, then nextSlot + i * slotStride
+  Value qBase;     ///< ragged: index of the request's first query; uniform: 0
+  Value qLen;      ///< queries of the request
+  Value kvLen;     ///< keys of the request
+  Value firstRow;  ///< first row of the block, of qLen * group
+  Value numRows;   ///< rows of the block that exist, 1..block_m
+  KeyRange keys;   ///< what the block's rows see
+  Value firstTile; ///< of the hull
+  Value numTiles;  ///< of the hull; 0 where no row sees a key
+  Value slot;      ///< for_work: partial slot of this piece
+  Value firstSlot, nextSlot,
+      slotStride; ///< for_split: the pieces' slots:
+                  ///< firstSlot, then nextSlot + i * slotStride
 };
 
 /// Emits the loops of a worker's pieces; calls `body` once, at the place where

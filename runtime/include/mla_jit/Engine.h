@@ -25,8 +25,8 @@ std::string_view toString(Stage stage);
 /// The stage of that name, or an error that lists them.
 llvm::Expected<Stage> parseStage(std::string_view text);
 
-/// Names of the launch-time parameters of a mask ("causal" or "#mla.causal"), in
-/// the mask's order; an error if there is no mask of that name.
+/// Names of the launch-time parameters of a mask ("causal" or "#mla.causal"),
+/// in the mask's order; an error if there is no mask of that name.
 llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask);
 
 struct EngineOptions {

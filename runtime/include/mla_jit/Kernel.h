@@ -61,7 +61,8 @@ struct KernelInfo {
   std::string schedule; ///< the #mla.schedule, as text
   std::string mask;     ///< the mask, as text; empty if not known
   int64_t blockM = 0, kvHeads = 0, group = 0;
-  int64_t defaultSplits = 0; ///< pieces an item where num_splits is 0; 0: by worker
+  int64_t defaultSplits =
+      0; ///< pieces an item where num_splits is 0; 0: by worker
 
   /// Position of an argument, or -1.
   int find(std::string_view name) const;
@@ -73,7 +74,8 @@ struct StageTime {
   double seconds;
 };
 
-/// The values of one launch. Made once for a kernel, changed and used many times.
+/// The values of one launch. Made once for a kernel, changed and used many
+/// times.
 class Arguments {
 public:
   explicit Arguments(std::shared_ptr<const KernelInfo> info);
@@ -127,9 +129,9 @@ public:
   /// Workers of the engine that made it.
   int numWorkers() const;
 
-  /// Bytes of workspace that a launch with these arguments needs: with automatic
-  /// splits 2 partial slots a worker, otherwise row blocks x splits, and the
-  /// workers' scratch.
+  /// Bytes of workspace that a launch with these arguments needs: with
+  /// automatic splits 2 partial slots a worker, otherwise row blocks x splits,
+  /// and the workers' scratch.
   size_t workspaceBytes(const Arguments &arguments) const;
 
   /// Runs on all workers and returns when done. `workspace` needs 64-byte

@@ -35,25 +35,25 @@ struct Spec {
   DType kvDType = DType::BF16;  ///< k and k_rope: bf16, f16 or f32
   DType outDType = DType::BF16; ///< out: bf16, f16 or f32 (LSE is f32)
 
-  int64_t numHeads = 128;  ///< h_q, query heads
-  int64_t numKVHeads = 1;  ///< h_kv, divides h_q
-  int64_t headDim = 576;   ///< d_qk, a multiple of 8
-  int64_t headDimV = 512;  ///< d_v <= d_qk, a multiple of 8: V = first columns
-  int64_t ropeDim = 0;     ///< 0: q and k are whole; else their last ropeDim
-                           ///< columns are the tensors q_rope and k_rope
+  int64_t numHeads = 128; ///< h_q, query heads
+  int64_t numKVHeads = 1; ///< h_kv, divides h_q
+  int64_t headDim = 576;  ///< d_qk, a multiple of 8
+  int64_t headDimV = 512; ///< d_v <= d_qk, a multiple of 8: V = first columns
+  int64_t ropeDim = 0;    ///< 0: q and k are whole; else their last ropeDim
+                          ///< columns are the tensors q_rope and k_rope
 
   KVLayout layout = KVLayout::Paged;
-  int64_t pageSize = 64;             ///< keys a page (Paged, CSR)
-  bool tableRows = false;            ///< request -> table row through table_rows
-  DType tableDType = DType::I32;     ///< table, kv_indices, kv_indptr, table_rows
-  DType lengthDType = DType::I32;    ///< seq_lens and q_offsets
-  bool raggedQ = false;              ///< q is [total_q, h_q, d] with q_offsets
+  int64_t pageSize = 64;          ///< keys a page (Paged, CSR)
+  bool tableRows = false;         ///< request -> table row through table_rows
+  DType tableDType = DType::I32;  ///< table, kv_indices, kv_indptr, table_rows
+  DType lengthDType = DType::I32; ///< seq_lens and q_offsets
+  bool raggedQ = false;           ///< q is [total_q, h_q, d] with q_offsets
 
   std::string mask = "causal"; ///< "none", "causal", "sliding_window", ...
   /// User score code: names and MLIR types of its launch-time arguments (f32,
   /// i32, or memrefs that it loads from), and the body of the score region over
-  /// %b, %h, %qpos, %kpos (i32: request, query head, positions of query and key)
-  /// and %score (f32, already scaled), ending in mla.yield. Empty: none.
+  /// %b, %h, %qpos, %kpos (i32: request, query head, positions of query and
+  /// key) and %score (f32, already scaled), ending in mla.yield. Empty: none.
   std::vector<std::pair<std::string, std::string>> scoreArguments;
   std::string scoreBody;
 

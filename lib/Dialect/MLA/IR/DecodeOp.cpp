@@ -27,10 +27,10 @@ struct Clause {
 
 /// Operand groups are numbered as in the op's definition.
 static constexpr Clause kClauses[] = {
-    {"q", 0, 2, 1},          {"k", 2, 2, 1},        {"v", 4, 1, 1},
-    {"table", 5, 1, 1},      {"csr", 6, 2, 2},      {"table_rows", 8, 1, 1},
-    {"seq_lens", 9, 1, 1},   {"q_offsets", 10, 1, 1}, {"indices", 11, 1, 1},
-    {"topk_lens", 12, 1, 1}, {"sink", 13, 1, 1},    {"k_scales", 14, 1, 1},
+    {"q", 0, 2, 1},          {"k", 2, 2, 1},           {"v", 4, 1, 1},
+    {"table", 5, 1, 1},      {"csr", 6, 2, 2},         {"table_rows", 8, 1, 1},
+    {"seq_lens", 9, 1, 1},   {"q_offsets", 10, 1, 1},  {"indices", 11, 1, 1},
+    {"topk_lens", 12, 1, 1}, {"sink", 13, 1, 1},       {"k_scales", 14, 1, 1},
     {"scale", 15, 1, 1},     {"num_splits", 16, 1, 1}, {"mask", 17, 0, 0},
     {"out", 18, 1, 1},       {"lse", 19, 1, 1},
 };
@@ -44,7 +44,8 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
   auto parseTyped = [&](SmallVectorImpl<Value> &group) -> ParseResult {
     OpAsmParser::UnresolvedOperand operand;
     Type type;
-    return failure(parser.parseOperand(operand) || parser.parseColonType(type) ||
+    return failure(parser.parseOperand(operand) ||
+                   parser.parseColonType(type) ||
                    parser.resolveOperand(operand, type, group));
   };
 
@@ -56,12 +57,13 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
                        "q_offsets", "indices", "topk_lens", "sink", "k_scales",
                        "scale", "num_splits", "mask", "out", "lse"})))
       break;
-    const Clause &clause =
-        *llvm::find_if(kClauses, [&](const Clause &c) { return c.keyword == keyword; });
+    const Clause &clause = *llvm::find_if(
+        kClauses, [&](const Clause &c) { return c.keyword == keyword; });
     bool repeated = keyword == "mask" ? bool(result.attributes.get("mask"))
                                       : !groups[clause.firstGroup].empty();
     if (repeated)
-      return parser.emitError(loc) << "clause '" << keyword << "' is given twice";
+      return parser.emitError(loc)
+             << "clause '" << keyword << "' is given twice";
     if (parser.parseLParen())
       return failure();
     if (keyword == "mask") {
@@ -73,8 +75,9 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
           return failure();
     } else {
       for (unsigned i = 0; i < clause.numGroups; ++i) {
-        if (i > 0 && (i < clause.required ? failed(parser.parseComma())
-                                          : failed(parser.parseOptionalComma()))) {
+        if (i > 0 &&
+            (i < clause.required ? failed(parser.parseComma())
+                                 : failed(parser.parseOptionalComma()))) {
           if (i < clause.required)
             return failure();
           break;
@@ -87,8 +90,8 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
   }
   for (StringRef keyword : {"q", "k", "seq_lens", "scale", "out"}) {
-    const Clause &clause =
-        *llvm::find_if(kClauses, [&](const Clause &c) { return c.keyword == keyword; });
+    const Clause &clause = *llvm::find_if(
+        kClauses, [&](const Clause &c) { return c.keyword == keyword; });
     if (groups[clause.firstGroup].empty())
       return parser.emitError(opLoc)
              << "(decode_c1) requires a clause '" << keyword << "(...)'";
@@ -100,7 +103,8 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseKeyword("head_dim_v") || parser.parseEqual() ||
       parser.parseInteger(headDimV))
     return failure();
-  result.addAttribute("head_dim_v", parser.getBuilder().getI64IntegerAttr(headDimV));
+  result.addAttribute("head_dim_v",
+                      parser.getBuilder().getI64IntegerAttr(headDimV));
   if (succeeded(parser.parseOptionalKeyword("schedule"))) {
     ScheduleAttr schedule;
     if (parser.parseEqual() ||
@@ -108,7 +112,8 @@ ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
   }
   Region *score = result.addRegion();
-  if (succeeded(parser.parseOptionalKeyword("score")) && parser.parseRegion(*score))
+  if (succeeded(parser.parseOptionalKeyword("score")) &&
+      parser.parseRegion(*score))
     return failure();
   if (parser.parseOptionalAttrDict(result.attributes))
     return failure();
@@ -158,9 +163,9 @@ void DecodeOp::print(OpAsmPrinter &printer) {
     printer.printRegion(getScore());
   }
   printer.decreaseIndent();
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"mask", "head_dim_v", "schedule",
-                                 "operandSegmentSizes"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"mask", "head_dim_v", "schedule", "operandSegmentSizes"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,8 +257,9 @@ static LogicalResult verifyRanks(DecodeOp op) {
     if (failed(checkRank(op, name, value, rank)))
       return failure();
   const std::pair<StringRef, Value> contiguous[] = {
-      {"q", op.getQ()},     {"q_rope", op.getQRope()}, {"k", op.getK()},
-      {"k_rope", op.getKRope()}, {"v", op.getV()},     {"out", op.getOut()}};
+      {"q", op.getQ()}, {"q_rope", op.getQRope()},
+      {"k", op.getK()}, {"k_rope", op.getKRope()},
+      {"v", op.getV()}, {"out", op.getOut()}};
   for (auto [name, value] : contiguous)
     if (failed(checkInnermost(op, name, value)))
       return failure();
@@ -278,27 +284,30 @@ static LogicalResult verifyWidths(DecodeOp op) {
            << kvHeads << " and " << heads;
 
   if (bool(op.getQRope()) != bool(op.getKRope()))
-    return op.emitOpError("(decode_c4) requires q and k to have the same parts, "
-                          "but only '")
+    return op.emitOpError(
+               "(decode_c4) requires q and k to have the same parts, "
+               "but only '")
            << (op.getQRope() ? "q" : "k") << "' has a rope part";
   if (failed(checkSize(op, "decode_c4", "q", op.getQ(), 1, lastDim(op.getK()))))
     return failure();
   if (op.getQRope()) {
     int64_t rope = lastDim(op.getKRope());
     if (ShapedType::isDynamic(rope) || rope <= 0)
-      return op.emitOpError("(decode_c3) requires dimension 3 of 'k_rope' to be "
-                            "static and positive, but got ")
+      return op.emitOpError(
+                 "(decode_c3) requires dimension 3 of 'k_rope' to be "
+                 "static and positive, but got ")
              << op.getKRope().getType();
     if (failed(checkSize(op, "decode_c4", "q_rope", op.getQRope(), 1, rope)) ||
         failed(checkSize(op, "decode_c3", "q_rope", op.getQRope(), 2, heads)) ||
         failed(checkSize(op, "decode_c3", "k_rope", op.getKRope(), 2, kvHeads)))
       return failure();
-    for (auto [name, part, whole] :
-         {std::tuple<StringRef, Value, Value>{"q_rope", op.getQRope(), op.getQ()},
-          {"k_rope", op.getKRope(), op.getK()}})
+    for (auto [name, part, whole] : {std::tuple<StringRef, Value, Value>{
+                                         "q_rope", op.getQRope(), op.getQ()},
+                                     {"k_rope", op.getKRope(), op.getK()}})
       if (memrefOf(part).getElementType() != memrefOf(whole).getElementType())
         return op.emitOpError("(decode_c2) requires '")
-               << name << "' to have the element type of its latent part, but got "
+               << name
+               << "' to have the element type of its latent part, but got "
                << memrefOf(part).getElementType() << " and "
                << memrefOf(whole).getElementType();
   }
@@ -322,7 +331,8 @@ static LogicalResult verifyWidths(DecodeOp op) {
   if (failed(checkSize(op, "decode_c8", "out", op.getOut(), 2, heads)) ||
       failed(checkSize(op, "decode_c8", "out", op.getOut(), 1, headDimV)))
     return failure();
-  if (op.getLse() && failed(checkSize(op, "decode_c8", "lse", op.getLse(), 1, heads)))
+  if (op.getLse() &&
+      failed(checkSize(op, "decode_c8", "lse", op.getLse(), 1, heads)))
     return failure();
   return success();
 }
@@ -340,8 +350,10 @@ LogicalResult mla::verifyScoreRegion(Operation *op, Region &region,
            << ") requires a region that takes (i32, i32, i32, i32, f32): "
               "request, head, query position, key position, score; but got ("
            << block.getArgumentTypes() << ")";
-  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
-  if (!yield || yield.getNumOperands() != 1 || yield.getOperand(0).getType() != f32)
+  auto yield =
+      dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  if (!yield || yield.getNumOperands() != 1 ||
+      yield.getOperand(0).getType() != f32)
     return op->emitOpError("(") << constraint
                                 << ") requires a region that ends in mla.yield "
                                    "of one f32, the new score";
@@ -352,16 +364,19 @@ LogicalResult DecodeOp::verify() {
   if (failed(verifyRanks(*this)) || failed(verifyWidths(*this)))
     return failure();
   if (getTable() && getKvIndptr())
-    return emitOpError("(decode_c7) requires one of 'table' and 'csr', but got both");
+    return emitOpError(
+        "(decode_c7) requires one of 'table' and 'csr', but got both");
   if (getTableRows() && !isPaged())
-    return emitOpError("(decode_c7) requires 'table' or 'csr' with 'table_rows'");
+    return emitOpError(
+        "(decode_c7) requires 'table' or 'csr' with 'table_rows'");
   if (isPaged()) {
     int64_t pageSize = memrefOf(getK()).getDimSize(1);
     if (!ShapedType::isDynamic(pageSize) && pageSize <= 0)
       return emitOpError("(decode_c12) requires a positive page size, but got ")
              << pageSize;
   }
-  if (failed(verifyMaskParameters(*this, getMask(), getMaskParams().size(), "decode_c9")))
+  if (failed(verifyMaskParameters(*this, getMask(), getMaskParams().size(),
+                                  "decode_c9")))
     return failure();
   if (!getScore().empty())
     return verifyScoreRegion(*this, getScore(), "decode_c10");
@@ -379,7 +394,8 @@ LogicalResult mla::verifyMaskParameters(Operation *op, MaskAttrInterface mask,
   SmallVector<StringRef> names = mask.getParameterNames();
   if (names.size() == given)
     return success();
-  return op->emitOpError("(") << constraint << ") requires " << names.size()
-                              << " parameters of mask " << mask << " ("
-                              << llvm::join(names, ", ") << "), but got " << given;
+  return op->emitOpError("(")
+         << constraint << ") requires " << names.size()
+         << " parameters of mask " << mask << " (" << llvm::join(names, ", ")
+         << "), but got " << given;
 }

@@ -55,8 +55,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name,
     return failure();
   std::optional<Enum> parsed = symbolize(keyword);
   if (!parsed)
-    return parser.emitError(loc) << "requires '" << name << "' to be " << choices
-                                 << ", but got '" << keyword << "'";
+    return parser.emitError(loc) << "requires '" << name << "' to be "
+                                 << choices << ", but got '" << keyword << "'";
   value = *parsed;
   return success();
 }
@@ -72,8 +72,9 @@ static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
                                 /*withTrailingX=*/false))
     return failure();
   if (block.size() != 2)
-    return parser.emitError(loc) << "requires '" << name << "' as rows x columns, but got "
-                                 << block.size() << " dimensions";
+    return parser.emitError(loc)
+           << "requires '" << name << "' as rows x columns, but got "
+           << block.size() << " dimensions";
   rows = block[0];
   columns = block[1];
   return success();
@@ -93,14 +94,13 @@ Attribute TargetAttr::parse(AsmParser &parser, Type) {
       parseField(parser, "features", features) ||
       parseField(parser, "vector_bits", vectorBits) ||
       parseField(parser, "vector_registers", vectorRegisters) ||
-      parseField(parser, "l1_bytes", l1) || parseField(parser, "l2_bytes", l2) ||
-      parser.parseGreater())
+      parseField(parser, "l1_bytes", l1) ||
+      parseField(parser, "l2_bytes", l2) || parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();
-  return parser.getChecked<TargetAttr>(loc, context,
-                                       StringAttr::get(context, kind), cpu,
-                                       features, vectorBits, vectorRegisters,
-                                       l1, l2);
+  return parser.getChecked<TargetAttr>(
+      loc, context, StringAttr::get(context, kind), cpu, features, vectorBits,
+      vectorRegisters, l1, l2);
 }
 
 void TargetAttr::print(AsmPrinter &printer) const {
@@ -150,7 +150,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       parseField(parser, "split_tiles", splitTiles) ||
       parseField(parser, "qk", qkRows, qkKeys) ||
       parseField(parser, "pv", pvRows, pvVectors) ||
-      parseField<KVAccess>(parser, "kv", symbolizeKVAccess, "direct or staged", kv) ||
+      parseField<KVAccess>(parser, "kv", symbolizeKVAccess, "direct or staged",
+                           kv) ||
       parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();
@@ -174,10 +175,13 @@ ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      SplitPolicy split, int64_t splitTiles, int64_t qkRows,
                      int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
                      KVAccess kv) {
-  for (auto [name, value] :
-       {std::pair{"block_m", blockM}, {"block_n", blockN},
-        {"split_tiles", splitTiles}, {"qk rows", qkRows}, {"qk keys", qkKeys},
-        {"pv rows", pvRows}, {"pv vectors", pvVectors}})
+  for (auto [name, value] : {std::pair{"block_m", blockM},
+                             {"block_n", blockN},
+                             {"split_tiles", splitTiles},
+                             {"qk rows", qkRows},
+                             {"qk keys", qkKeys},
+                             {"pv rows", pvRows},
+                             {"pv vectors", pvVectors}})
     if (value <= 0)
       return emitError() << "requires a positive " << name << ", but got "
                          << value;

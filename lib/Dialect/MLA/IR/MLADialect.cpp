@@ -30,7 +30,8 @@ LogicalResult MLADialect::verifyOperationAttribute(Operation *op,
     if (holds)
       return success();
     return op->emitOpError("requires '")
-           << name << "' to be " << what << ", but got " << attribute.getValue();
+           << name << "' to be " << what << ", but got "
+           << attribute.getValue();
   };
   if (name == kTarget)
     return expect(isa<TargetAttr>(attribute.getValue()), "a #mla.target");
@@ -40,7 +41,8 @@ LogicalResult MLADialect::verifyOperationAttribute(Operation *op,
     return expect(isa<IntegerAttr>(attribute.getValue()), "an integer");
   if (name == kSchedule)
     return expect(isa<ScheduleAttr>(attribute.getValue()), "a #mla.schedule");
-  return op->emitOpError("has an attribute '") << name << "' that the mla dialect does not know";
+  return op->emitOpError("has an attribute '")
+         << name << "' that the mla dialect does not know";
 }
 
 LogicalResult MLADialect::verifyRegionArgAttribute(Operation *op, unsigned,

@@ -56,7 +56,8 @@ KVTileType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                        << headDim;
   if (headDimV <= 0 || headDimV > headDim)
     return emitError() << "requires 0 < v <= " << headDim
-                       << " (v is the first columns of k), but got " << headDimV;
+                       << " (v is the first columns of k), but got "
+                       << headDimV;
   if (!isa<FloatType>(elementType))
     return emitError() << "requires a float element type, but got "
                        << elementType;

@@ -13,18 +13,18 @@ using namespace mlir;
 using namespace mlir::mla;
 
 // The one type of the four row vectors of `mla.softmax_step` is written once.
-static ParseResult parseSoftmaxTypes(OpAsmParser &parser, Type &scores, Type &rowMax,
-                              Type &rowSum, Type &p, Type &alpha, Type &newMax,
-                              Type &newSum) {
-  if (parser.parseType(scores) || parser.parseComma() || parser.parseType(rowMax) ||
-      parser.parseArrow() || parser.parseType(p))
+static ParseResult parseSoftmaxTypes(OpAsmParser &parser, Type &scores,
+                                     Type &rowMax, Type &rowSum, Type &p,
+                                     Type &alpha, Type &newMax, Type &newSum) {
+  if (parser.parseType(scores) || parser.parseComma() ||
+      parser.parseType(rowMax) || parser.parseArrow() || parser.parseType(p))
     return failure();
   rowSum = alpha = newMax = newSum = rowMax;
   return success();
 }
 
-static void printSoftmaxTypes(OpAsmPrinter &printer, Operation *, Type scores, Type rowMax,
-                       Type, Type p, Type, Type, Type) {
+static void printSoftmaxTypes(OpAsmPrinter &printer, Operation *, Type scores,
+                              Type rowMax, Type, Type p, Type, Type, Type) {
   printer << scores << ", " << rowMax << " -> " << p;
 }
 
@@ -41,9 +41,8 @@ static LogicalResult checkShape(Operation *op, StringRef constraint,
                                 ArrayRef<int64_t> want) {
   if (tensorOf(value).getShape() == want)
     return success();
-  InFlightDiagnostic diag = op->emitOpError("(")
-                            << constraint << ") requires " << name
-                            << " of shape ";
+  InFlightDiagnostic diag = op->emitOpError("(") << constraint << ") requires "
+                                                 << name << " of shape ";
   llvm::interleave(want, diag, "x");
   return diag << ", but got " << value.getType();
 }
@@ -65,9 +64,11 @@ static LogicalResult checkTile(Operation *op, StringRef constraint,
 
 LogicalResult PlanOp::verify() {
   if (bool(getQueries()) == bool(getQOffsets()))
-    return emitOpError("(plan_c1) requires exactly one of 'queries' and 'q_offsets'");
+    return emitOpError(
+        "(plan_c1) requires exactly one of 'queries' and 'q_offsets'");
   for (auto [name, value] :
-       {std::pair<StringRef, Value>{"seq_lens", getSeqLens()}, {"q_offsets", getQOffsets()}})
+       {std::pair<StringRef, Value>{"seq_lens", getSeqLens()},
+        {"q_offsets", getQOffsets()}})
     if (value && cast<MemRefType>(value.getType()).getRank() != 1)
       return emitOpError("(plan_c2) requires '")
              << name << "' to have rank 1, but got " << value.getType();
@@ -76,12 +77,15 @@ LogicalResult PlanOp::verify() {
     return emitOpError("(plan_c3) requires heads to be a positive multiple of "
                        "kv_heads, but got ")
            << heads << " and " << kvHeads;
-  for (auto [name, value] : {std::pair<StringRef, int64_t>{"tile rows", getBlockM()},
-                             {"tile keys", getBlockN()},
-                             {"split_tiles", getSplitTiles()}})
+  for (auto [name, value] :
+       {std::pair<StringRef, int64_t>{"tile rows", getBlockM()},
+        {"tile keys", getBlockN()},
+        {"split_tiles", getSplitTiles()}})
     if (value <= 0)
-      return emitOpError("(plan_c3) requires positive ") << name << ", but got " << value;
-  return verifyMaskParameters(*this, getMask(), getMaskParams().size(), "plan_c4");
+      return emitOpError("(plan_c3) requires positive ")
+             << name << ", but got " << value;
+  return verifyMaskParameters(*this, getMask(), getMaskParams().size(),
+                              "plan_c4");
 }
 
 LogicalResult ForWorkOp::verify() {
@@ -96,10 +100,12 @@ LogicalResult ForWorkOp::verify() {
 }
 
 LogicalResult ForSplitOp::verify() {
-  const Type want[] = {ItemType::get(getContext()), IndexType::get(getContext())};
+  const Type want[] = {ItemType::get(getContext()),
+                       IndexType::get(getContext())};
   if (getBody().getArgumentTypes() != TypeRange(want))
-    return emitOpError("(for_split_c1) requires a region that takes (!mla.item, "
-                       "index), but got (")
+    return emitOpError(
+               "(for_split_c1) requires a region that takes (!mla.item, "
+               "index), but got (")
            << getBody().getArgumentTypes() << ")";
   return success();
 }
@@ -110,7 +116,9 @@ LogicalResult ForSplitOp::verify() {
 
 /// Width of a tensor in one or two parts.
 static int64_t widthOf(Value latent, Value rope) {
-  auto last = [](Value v) { return cast<MemRefType>(v.getType()).getShape().back(); };
+  auto last = [](Value v) {
+    return cast<MemRefType>(v.getType()).getShape().back();
+  };
   return last(latent) + (rope ? last(rope) : 0);
 }
 
@@ -135,7 +143,8 @@ LogicalResult LoadKVOp::verify() {
     return emitOpError("(load_kv_c1) requires a tile of width ")
            << width << " of " << elementType << ", but got " << tile;
   if (getTable() && getKvIndptr())
-    return emitOpError("(load_kv_c2) requires one of 'table' and 'csr', but got both");
+    return emitOpError(
+        "(load_kv_c2) requires one of 'table' and 'csr', but got both");
   return success();
 }
 
@@ -145,31 +154,37 @@ LogicalResult LoadKVOp::verify() {
 
 LogicalResult InitOp::verify() {
   if (failed(checkTile(*this, "init_c1", "O", getO())) ||
-      failed(checkShape(*this, "init_c1", "row maximum", getRowMax(), rowsOf(getO()))))
+      failed(checkShape(*this, "init_c1", "row maximum", getRowMax(),
+                        rowsOf(getO()))))
     return failure();
   return checkShape(*this, "init_c1", "row sum", getRowSum(), rowsOf(getO()));
 }
 
 LogicalResult QKOp::verify() {
   KVTileType tile = getKv().getType();
-  if (failed(checkShape(*this, "qk_c1", "q", getQ(), {rowsOf(getQ()), tile.getHeadDim()})))
+  if (failed(checkShape(*this, "qk_c1", "q", getQ(),
+                        {rowsOf(getQ()), tile.getHeadDim()})))
     return failure();
-  return checkShape(*this, "qk_c1", "a result", getResult(), {rowsOf(getQ()), tile.getKeys()});
+  return checkShape(*this, "qk_c1", "a result", getResult(),
+                    {rowsOf(getQ()), tile.getKeys()});
 }
 
-LogicalResult mla::verifyScoreCode(Operation *op, Region &region, StringRef constraint) {
+LogicalResult mla::verifyScoreCode(Operation *op, Region &region,
+                                   StringRef constraint) {
   for (Operation &inner : region.front().without_terminator()) {
     if (isa<memref::LoadOp>(inner))
       continue;
-    bool elementwise = isa<arith::ConstantOp>(inner) || OpTrait::hasElementwiseMappableTraits(&inner);
-    if (elementwise && inner.getNumRegions() == 0 && inner.getNumResults() == 1 &&
-        isPure(&inner))
+    bool elementwise = isa<arith::ConstantOp>(inner) ||
+                       OpTrait::hasElementwiseMappableTraits(&inner);
+    if (elementwise && inner.getNumRegions() == 0 &&
+        inner.getNumResults() == 1 && isPure(&inner))
       continue;
-    InFlightDiagnostic diag = op->emitOpError("(")
-                              << constraint
-                              << ") requires score code of elementwise speculatable "
-                                 "ops and memref.load, but got '"
-                              << inner.getName() << "'";
+    InFlightDiagnostic diag =
+        op->emitOpError("(")
+        << constraint
+        << ") requires score code of elementwise speculatable "
+           "ops and memref.load, but got '"
+        << inner.getName() << "'";
     diag.attachNote(inner.getLoc()) << "this op";
     return diag;
   }
@@ -196,7 +211,8 @@ LogicalResult SoftmaxStepOp::verify() {
   if (failed(checkShape(*this, "softmax_step_c1", "p", getP(),
                         tensorOf(getScores()).getShape())))
     return failure();
-  return checkShape(*this, "softmax_step_c1", "row state", getRowMax(), rowsOf(getScores()));
+  return checkShape(*this, "softmax_step_c1", "row state", getRowMax(),
+                    rowsOf(getScores()));
 }
 
 LogicalResult PVOp::verify() {
@@ -205,7 +221,8 @@ LogicalResult PVOp::verify() {
     return failure();
   int64_t rows = rowsOf(getP());
   if (failed(checkShape(*this, "pv_c1", "p", getP(), {rows, tile.getKeys()})) ||
-      failed(checkShape(*this, "pv_c1", "o", getO(), {rows, tile.getHeadDimV()})))
+      failed(
+          checkShape(*this, "pv_c1", "o", getO(), {rows, tile.getHeadDimV()})))
     return failure();
   return checkShape(*this, "pv_c1", "alpha", getAlpha(), rows);
 }
@@ -213,7 +230,8 @@ LogicalResult PVOp::verify() {
 LogicalResult FinalizeOp::verify() {
   if (failed(checkTile(*this, "finalize_c1", "O", getO())))
     return failure();
-  return checkShape(*this, "finalize_c1", "row state", getRowMax(), rowsOf(getO()));
+  return checkShape(*this, "finalize_c1", "row state", getRowMax(),
+                    rowsOf(getO()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,19 +239,23 @@ LogicalResult FinalizeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks partial buffers [slots, rows, d_v] and [slots, rows] against tiles.
-static LogicalResult checkPartials(Operation *op, StringRef constraint, Value out,
-                                   Value lse, Value partialOut, Value partialLse) {
+static LogicalResult checkPartials(Operation *op, StringRef constraint,
+                                   Value out, Value lse, Value partialOut,
+                                   Value partialLse) {
   auto fits = [](Value tile, Value buffer) {
     ArrayRef<int64_t> shape = cast<MemRefType>(buffer.getType()).getShape();
     return !shape.empty() && shape.drop_front() == tensorOf(tile).getShape();
   };
-  if (tensorOf(out).getRank() != 2 || tensorOf(lse).getShape() != ArrayRef(rowsOf(out)))
-    return op->emitOpError("(") << constraint << ") requires an lse per row, but got "
-                                << out.getType() << " and " << lse.getType();
+  if (tensorOf(out).getRank() != 2 ||
+      tensorOf(lse).getShape() != ArrayRef(rowsOf(out)))
+    return op->emitOpError("(")
+           << constraint << ") requires an lse per row, but got "
+           << out.getType() << " and " << lse.getType();
   for (auto [tile, buffer] : {std::pair{out, partialOut}, {lse, partialLse}})
     if (!fits(tile, buffer))
-      return op->emitOpError("(") << constraint << ") requires a buffer of slots of "
-                                  << tile.getType() << ", but got " << buffer.getType();
+      return op->emitOpError("(")
+             << constraint << ") requires a buffer of slots of "
+             << tile.getType() << ", but got " << buffer.getType();
   return success();
 }
 
@@ -251,9 +273,11 @@ LogicalResult StoreOp::verify() {
   if (failed(checkTile(*this, "store_c1", "out", getOutTile())))
     return failure();
   ArrayRef<int64_t> outShape = cast<MemRefType>(getOut().getType()).getShape();
-  if (outShape.empty() || outShape.back() != tensorOf(getOutTile()).getDimSize(1))
+  if (outShape.empty() ||
+      outShape.back() != tensorOf(getOutTile()).getDimSize(1))
     return emitOpError("(store_c1) requires a destination of ")
            << tensorOf(getOutTile()).getDimSize(1) << " columns, but got "
            << getOut().getType();
-  return checkShape(*this, "store_c1", "lse", getLseTile(), rowsOf(getOutTile()));
+  return checkShape(*this, "store_c1", "lse", getLseTile(),
+                    rowsOf(getOutTile()));
 }

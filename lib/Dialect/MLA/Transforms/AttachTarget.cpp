@@ -41,7 +41,9 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
   llvm::X86::fillValidCPUArchList(valid, /*Only64Bit=*/true);
   if (!llvm::is_contained(valid, name)) {
     reason = ("requires an x86-64 CPU that LLVM knows (native, x86-64-v3, "
-              "x86-64-v4, znver4, ...), but got '" + name + "'").str();
+              "x86-64-v4, znver4, ...), but got '" +
+              name + "'")
+                 .str();
     return failure();
   }
 
@@ -61,7 +63,8 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
     llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
     SmallVector<StringRef> hidden;
     for (auto &[feature, present] : features)
-      if (auto it = host.find(feature); present && it != host.end() && !it->second)
+      if (auto it = host.find(feature);
+          present && it != host.end() && !it->second)
         hidden.push_back(feature);
     llvm::sort(hidden);
     for (StringRef feature : hidden) {
@@ -75,7 +78,8 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
   bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl");
   bool avx2 = features.lookup("avx2") && features.lookup("fma");
   if (!avx2) {
-    reason = ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str();
+    reason =
+        ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str();
     return failure();
   }
   return TargetAttr::get(context, StringAttr::get(context, "host"),

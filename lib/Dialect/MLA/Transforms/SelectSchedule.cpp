@@ -30,8 +30,9 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto target = getOperation()->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>(
-        MLADialect::kTarget);
+    auto target =
+        getOperation()->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>(
+            MLADialect::kTarget);
     std::optional<SplitPolicy> policy = symbolizeSplitPolicy(split);
     if (!policy) {
       getOperation().emitError("option 'split' requires whole, balanced or "
@@ -57,22 +58,27 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     StringRef name = schedule.getDataflow();
     const Dataflow *dataflow = findDataflow(name);
     if (!dataflow)
-      return op.emitOpError("requires a schedule with a known dataflow, but got '")
+      return op.emitOpError(
+                 "requires a schedule with a known dataflow, but got '")
              << name << "'";
     if (!dataflow->supportsTarget(target))
       return op.emitOpError("requires a dataflow for target '")
              << target.getKind().getValue() << "', but got '" << name << "'";
-    if (std::optional<std::string> reason = dataflow->check(op, target, schedule))
-      return op.emitOpError("has a schedule that cannot be lowered: ") << *reason;
+    if (std::optional<std::string> reason =
+            dataflow->check(op, target, schedule))
+      return op.emitOpError("has a schedule that cannot be lowered: ")
+             << *reason;
     return success();
   }
 
-  static LogicalResult select(DecodeOp op, TargetAttr target, SplitPolicy policy) {
+  static LogicalResult select(DecodeOp op, TargetAttr target,
+                              SplitPolicy policy) {
     SmallVector<Candidate> candidates;
     for (const std::unique_ptr<Dataflow> &dataflow : getDataflows())
       if (dataflow->supportsTarget(target))
         for (ScheduleAttr schedule : dataflow->enumerate(op, target))
-          candidates.push_back({schedule, dataflow->cost(op, target, schedule)});
+          candidates.push_back(
+              {schedule, dataflow->cost(op, target, schedule)});
     if (candidates.empty())
       return op.emitOpError("has no schedule for target '")
              << target.getKind().getValue() << "'";
@@ -87,7 +93,9 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
 
     auto remark = remark::analysis(
         op.getLoc(), remark::RemarkOpts::name("schedule").category("mla"));
-    remark << llvm::formatv("of {0} schedules, cycles a key:", candidates.size()).str();
+    remark << llvm::formatv("of {0} schedules, cycles a key:",
+                            candidates.size())
+                  .str();
     for (const Candidate &candidate : ArrayRef(candidates).take_front(4)) {
       std::string text;
       llvm::raw_string_ostream(text) << candidate.schedule;

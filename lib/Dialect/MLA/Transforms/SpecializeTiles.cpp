@@ -32,8 +32,8 @@ namespace mlir::mla {
 } // namespace mlir::mla
 
 /// Clones the body of `loop` for tile `tile`, and yields its results.
-static void cloneBody(OpBuilder &builder, scf::ForOp loop, Value tile, ValueRange state,
-                      bool masked) {
+static void cloneBody(OpBuilder &builder, scf::ForOp loop, Value tile,
+                      ValueRange state, bool masked) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), tile);
   mapping.map(loop.getRegionIterArgs(), state);
@@ -50,10 +50,12 @@ static void specialize(scf::ForOp loop, MaskOp mask) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value first = loop.getLowerBound(), end = loop.getUpperBound();
-  auto full = FullTilesOp::create(builder, loc, builder.getIndexType(), builder.getIndexType(),
-                                  mask.getPlan(), mask.getItem(), first, end);
+  auto full = FullTilesOp::create(builder, loc, builder.getIndexType(),
+                                  builder.getIndexType(), mask.getPlan(),
+                                  mask.getItem(), first, end);
   auto fullLoop = scf::ForOp::create(
-      builder, loc, full.getBegin(), full.getEnd(), loop.getStep(), loop.getInitArgs(),
+      builder, loc, full.getBegin(), full.getEnd(), loop.getStep(),
+      loop.getInitArgs(),
       [&](OpBuilder &inner, Location, Value tile, ValueRange state) {
         cloneBody(inner, loop, tile, state, /*masked=*/false);
       });
@@ -65,11 +67,13 @@ static void specialize(scf::ForOp loop, MaskOp mask) {
   auto maskedLoop = scf::ForOp::create(
       builder, loc, zero, count, loop.getStep(), fullLoop.getResults(),
       [&](OpBuilder &inner, Location, Value i, ValueRange state) {
-        Value inHead = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, i, head);
+        Value inHead = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::ult, i, head);
         Value before = arith::AddIOp::create(inner, loc, first, i);
         Value past = arith::SubIOp::create(inner, loc, i, head);
         Value behind = arith::AddIOp::create(inner, loc, full.getEnd(), past);
-        Value tile = arith::SelectOp::create(inner, loc, inHead, before, behind);
+        Value tile =
+            arith::SelectOp::create(inner, loc, inHead, before, behind);
         cloneBody(inner, loop, tile, state, /*masked=*/true);
       });
   loop.replaceAllUsesWith(maskedLoop.getResults());
@@ -77,7 +81,8 @@ static void specialize(scf::ForOp loop, MaskOp mask) {
 }
 
 namespace {
-struct SpecializeTiles : public mla::impl::SpecializeTilesBase<SpecializeTiles> {
+struct SpecializeTiles
+    : public mla::impl::SpecializeTilesBase<SpecializeTiles> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -85,7 +90,8 @@ struct SpecializeTiles : public mla::impl::SpecializeTilesBase<SpecializeTiles> 
     getOperation().walk([&](ForWorkOp work) {
       for (scf::ForOp loop : work.getBody().getOps<scf::ForOp>()) {
         // A loop over the whole piece: what was specialised is not again.
-        if (loop.getLowerBound() != work.getFirst() || loop.getUpperBound() != work.getEnd())
+        if (loop.getLowerBound() != work.getFirst() ||
+            loop.getUpperBound() != work.getEnd())
           continue;
         auto masks = loop.getBody()->getOps<MaskOp>();
         if (!masks.empty())

@@ -45,7 +45,8 @@ static void buildCombine(func::FuncOp func, PlanOp plan, StoreOp store) {
 
   // The same arguments and plan; what is not used is dropped below.
   IRMapping mapping;
-  auto combine = cast<func::FuncOp>(builder.cloneWithoutRegions(*func.getOperation(), mapping));
+  auto combine = cast<func::FuncOp>(
+      builder.cloneWithoutRegions(*func.getOperation(), mapping));
   combine.setName((func.getName() + "_combine").str());
   combine->setAttr(MLADialect::kEntry, builder.getI64IntegerAttr(1));
   Block *body = combine.addEntryBlock();
@@ -57,20 +58,23 @@ static void buildCombine(func::FuncOp func, PlanOp plan, StoreOp store) {
     builder.clone(op, mapping);
   }
   auto work = store->getParentOfType<ForWorkOp>();
-  auto split = ForSplitOp::create(builder, loc, mapping.lookup(plan.getResult()),
-                                  mapping.lookup(work.getWorker()));
+  auto split =
+      ForSplitOp::create(builder, loc, mapping.lookup(plan.getResult()),
+                         mapping.lookup(work.getWorker()));
   func::ReturnOp::create(builder, loc);
 
   Block *splitBody = builder.createBlock(
-      &split.getBody(), {}, {ItemType::get(builder.getContext()), builder.getIndexType()},
+      &split.getBody(), {},
+      {ItemType::get(builder.getContext()), builder.getIndexType()},
       {loc, loc});
   Value partialOut = body->getArgument(body->getNumArguments() - 2);
   Value partialLse = body->getArgument(body->getNumArguments() - 1);
-  auto merged = CombineOp::create(builder, loc, store.getOutTile().getType(),
-                                  store.getLseTile().getType(), splitBody->getArgument(0),
-                                  splitBody->getArgument(1), partialOut, partialLse);
-  StoreOp::create(builder, loc, merged.getOut(), merged.getLse(), splitBody->getArgument(0),
-                  mapping.lookup(store.getOut()),
+  auto merged =
+      CombineOp::create(builder, loc, store.getOutTile().getType(),
+                        store.getLseTile().getType(), splitBody->getArgument(0),
+                        splitBody->getArgument(1), partialOut, partialLse);
+  StoreOp::create(builder, loc, merged.getOut(), merged.getLse(),
+                  splitBody->getArgument(0), mapping.lookup(store.getOut()),
                   store.getLse() ? mapping.lookup(store.getLse()) : Value());
   YieldOp::create(builder, loc);
 
@@ -89,8 +93,9 @@ static LogicalResult splitFunction(func::FuncOp func) {
   func.walk([&](StoreOp store) { stores.push_back(store); });
   if (plans.size() != 1 || stores.size() != 1 ||
       !stores.front()->getParentOfType<ForWorkOp>())
-    return func.emitError("requires one mla.plan and one mla.store in mla.for_work to "
-                          "split, but got ")
+    return func.emitError(
+               "requires one mla.plan and one mla.store in mla.for_work to "
+               "split, but got ")
            << plans.size() << " and " << stores.size();
   PlanOp plan = plans.front();
   if (plan.getSplit() != SplitPolicy::Whole)
@@ -98,16 +103,17 @@ static LogicalResult splitFunction(func::FuncOp func) {
   StoreOp store = stores.front();
 
   plan.setSplit(schedule.getSplit());
-  Value partialOut =
-      appendArgument(func, argument_names::kPartialOut, slotsOf(store.getOutTile()));
-  Value partialLse =
-      appendArgument(func, argument_names::kPartialLse, slotsOf(store.getLseTile()));
+  Value partialOut = appendArgument(func, argument_names::kPartialOut,
+                                    slotsOf(store.getOutTile()));
+  Value partialLse = appendArgument(func, argument_names::kPartialLse,
+                                    slotsOf(store.getLseTile()));
   buildCombine(func, plan, store);
 
   OpBuilder builder(store);
   Location loc = store.getLoc();
   auto work = store->getParentOfType<ForWorkOp>();
-  auto branch = scf::IfOp::create(builder, loc, work.getWhole(), /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(builder, loc, work.getWhole(), /*withElseRegion=*/true);
   store->moveBefore(branch.thenYield());
   builder.setInsertionPoint(branch.elseYield());
   StorePartialOp::create(builder, loc, store.getOutTile(), store.getLseTile(),

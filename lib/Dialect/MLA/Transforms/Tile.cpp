@@ -18,7 +18,8 @@
 //     %o, %m, %l = mla.init
 //     %r:3 = scf.for %t = %first to %end iter_args(...) {
 //       %kv = mla.load_kv %item[%t] ...
-//       mla.qk, mla.score {scale, user code}, mla.mask, mla.softmax_step, mla.pv
+//       mla.qk, mla.score {scale, user code}, mla.mask, mla.softmax_step,
+//       mla.pv
 //     }
 //     mla.finalize, mla.store
 //   }
@@ -36,20 +37,22 @@ namespace mlir::mla {
 #include "mla/Dialect/MLA/Transforms/Passes.h.inc"
 } // namespace mlir::mla
 
-BlockArgument mla::appendArgument(func::FuncOp func, StringRef name, Type type) {
+BlockArgument mla::appendArgument(func::FuncOp func, StringRef name,
+                                  Type type) {
   unsigned index = func.getNumArguments();
   auto nameAttr = StringAttr::get(func.getContext(), name);
   (void)func.insertArgument(
       index, type,
-      DictionaryAttr::get(func.getContext(),
-                          NamedAttribute(StringAttr::get(func.getContext(),
-                                                         MLADialect::kName),
-                                         nameAttr)),
+      DictionaryAttr::get(
+          func.getContext(),
+          NamedAttribute(StringAttr::get(func.getContext(), MLADialect::kName),
+                         nameAttr)),
       func.getLoc());
   return func.getArgument(index);
 }
 
-/// What can be written but is not lowered yet, in one sentence; empty if all is.
+/// What can be written but is not lowered yet, in one sentence; empty if all
+/// is.
 static std::string unsupported(DecodeOp op) {
   const std::pair<StringRef, Value> clauses[] = {
       {"v (values that are not a view of k)", op.getV()},
@@ -60,8 +63,9 @@ static std::string unsupported(DecodeOp op) {
   for (auto [name, value] : clauses)
     if (value)
       return ("clause " + name + " is not lowered yet").str();
-  for (auto [name, value] :
-       {std::pair<StringRef, Value>{"q", op.getQ()}, {"k", op.getK()}, {"out", op.getOut()}}) {
+  for (auto [name, value] : {std::pair<StringRef, Value>{"q", op.getQ()},
+                             {"k", op.getK()},
+                             {"out", op.getOut()}}) {
     Type type = cast<MemRefType>(value.getType()).getElementType();
     if (!isa<BFloat16Type, Float16Type, Float32Type>(type)) {
       std::string text;
@@ -109,9 +113,11 @@ static LogicalResult nameArguments(func::FuncOp func, DecodeOp op) {
       name = given ? given.str() : "arg" + std::to_string(index);
     }
     if (auto [it, inserted] = seen.try_emplace(name, index); !inserted)
-      return func.emitError("requires arguments of different names, but arguments ")
+      return func.emitError(
+                 "requires arguments of different names, but arguments ")
              << it->second << " and " << index << " are both '" << name << "'";
-    func.setArgAttr(index, MLADialect::kName, StringAttr::get(func.getContext(), name));
+    func.setArgAttr(index, MLADialect::kName,
+                    StringAttr::get(func.getContext(), name));
   }
   return success();
 }
@@ -121,27 +127,30 @@ namespace {
 class Tiler {
 public:
   Tiler(func::FuncOp func, DecodeOp op)
-      : func(func), op(op), schedule(*op.getSchedule()), builder(op), loc(op.getLoc()),
-        f32(builder.getF32Type()), rows(schedule.getBlockM()),
+      : func(func), op(op), schedule(*op.getSchedule()), builder(op),
+        loc(op.getLoc()), f32(builder.getF32Type()), rows(schedule.getBlockM()),
         keys(schedule.getBlockN()) {}
 
   void run() {
-    Value worker = appendArgument(func, argument_names::kWorker, builder.getIndexType());
-    Value workers = appendArgument(func, argument_names::kNumWorkers, builder.getIndexType());
+    Value worker =
+        appendArgument(func, argument_names::kWorker, builder.getIndexType());
+    Value workers = appendArgument(func, argument_names::kNumWorkers,
+                                   builder.getIndexType());
     Value queries;
     if (!op.isRagged())
       queries = memref::DimOp::create(builder, loc, op.getQ(), 1);
     Value plan = PlanOp::create(
         builder, loc, PlanType::get(op.getContext()), op.getSeqLens(), queries,
-        op.getQOffsets(), workers, op.getNumSplits(), op.getMaskParams(), op.getMask(),
-        op.getNumHeads(), op.getNumKVHeads(), rows, keys, SplitPolicy::Whole,
-        schedule.getSplitTiles());
+        op.getQOffsets(), workers, op.getNumSplits(), op.getMaskParams(),
+        op.getMask(), op.getNumHeads(), op.getNumKVHeads(), rows, keys,
+        SplitPolicy::Whole, schedule.getSplitTiles());
 
     auto work = ForWorkOp::create(builder, loc, plan, worker);
     Type index = builder.getIndexType();
-    builder.createBlock(&work.getBody(), {},
-                        {ItemType::get(op.getContext()), index, index, builder.getI1Type()},
-                        {loc, loc, loc, loc});
+    builder.createBlock(
+        &work.getBody(), {},
+        {ItemType::get(op.getContext()), index, index, builder.getI1Type()},
+        {loc, loc, loc, loc});
     buildItem(work);
     YieldOp::create(builder, loc);
     func->setAttr(MLADialect::kEntry, builder.getI64IntegerAttr(0));
@@ -157,10 +166,12 @@ private:
   void buildItem(ForWorkOp work) {
     Value item = work.getItem();
     Type qType = cast<MemRefType>(op.getQ().getType()).getElementType();
-    Value q = LoadQOp::create(builder, loc, tensor({rows, op.getHeadDim()}, qType), item,
-                              op.getQ(), op.getQRope());
+    Value q =
+        LoadQOp::create(builder, loc, tensor({rows, op.getHeadDim()}, qType),
+                        item, op.getQ(), op.getQRope());
     auto rowType = tensor({rows}, f32);
-    auto init = InitOp::create(builder, loc, tensor({rows, int64_t(op.getHeadDimV())}, f32),
+    auto init = InitOp::create(builder, loc,
+                               tensor({rows, int64_t(op.getHeadDimV())}, f32),
                                rowType, rowType);
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     auto loop = scf::ForOp::create(
@@ -169,10 +180,10 @@ private:
           SmallVector<Value> next = buildTile(item, plan(work), tile, q, state);
           scf::YieldOp::create(builder, loc, next);
         });
-    auto result = FinalizeOp::create(builder, loc, loop.getResult(0), loop.getResult(1),
-                                     loop.getResult(2));
-    StoreOp::create(builder, loc, result.getOut(), result.getLse(), item, op.getOut(),
-                    op.getLse());
+    auto result = FinalizeOp::create(builder, loc, loop.getResult(0),
+                                     loop.getResult(1), loop.getResult(2));
+    StoreOp::create(builder, loc, result.getOut(), result.getLse(), item,
+                    op.getOut(), op.getLse());
   }
 
   static Value plan(ForWorkOp work) { return work.getPlan(); }
@@ -184,19 +195,20 @@ private:
     builder.setInsertionPointToEnd(tile.getParentBlock());
 
     Type kType = cast<MemRefType>(op.getK().getType()).getElementType();
-    auto tileType = KVTileType::get(op.getContext(), keys, op.getHeadDim(), kType,
-                                    op.getHeadDimV());
-    Value kv = LoadKVOp::create(builder, loc, tileType, item, tile, op.getK(), op.getKRope(),
-                                op.getTable(), op.getKvIndptr(), op.getKvIndices(),
-                                op.getTableRows());
+    auto tileType = KVTileType::get(op.getContext(), keys, op.getHeadDim(),
+                                    kType, op.getHeadDimV());
+    Value kv = LoadKVOp::create(builder, loc, tileType, item, tile, op.getK(),
+                                op.getKRope(), op.getTable(), op.getKvIndptr(),
+                                op.getKvIndices(), op.getTableRows());
     auto scoreType = tensor({rows, keys}, f32);
     Value raw = QKOp::create(builder, loc, scoreType, q, kv);
     Value scores = buildScore(raw, item, tile);
     Value masked = MaskOp::create(builder, loc, scores, plan, item, tile);
-    auto step = SoftmaxStepOp::create(builder, loc, scoreType, state[1].getType(),
-                                      state[1].getType(), state[1].getType(), masked,
-                                      state[1], state[2]);
-    Value o = PVOp::create(builder, loc, step.getP(), kv, state[0], step.getAlpha());
+    auto step = SoftmaxStepOp::create(
+        builder, loc, scoreType, state[1].getType(), state[1].getType(),
+        state[1].getType(), masked, state[1], state[2]);
+    Value o =
+        PVOp::create(builder, loc, step.getP(), kv, state[0], step.getAlpha());
     return {o, step.getNewMax(), step.getNewSum()};
   }
 
@@ -204,13 +216,16 @@ private:
     auto score = ScoreOp::create(builder, loc, raw, item, tile);
     OpBuilder::InsertionGuard guard(builder);
     Type i32 = builder.getI32Type();
-    Block *body = builder.createBlock(&score.getBody(), {}, {i32, i32, i32, i32, f32},
-                                      {loc, loc, loc, loc, loc});
-    Value value = arith::MulFOp::create(builder, loc, body->getArgument(4), op.getScale());
+    Block *body =
+        builder.createBlock(&score.getBody(), {}, {i32, i32, i32, i32, f32},
+                            {loc, loc, loc, loc, loc});
+    Value value = arith::MulFOp::create(builder, loc, body->getArgument(4),
+                                        op.getScale());
     if (!op.getScore().empty()) {
       Block &user = op.getScore().front();
       IRMapping mapping;
-      mapping.map(user.getArguments().drop_back(), body->getArguments().drop_back());
+      mapping.map(user.getArguments().drop_back(),
+                  body->getArguments().drop_back());
       mapping.map(user.getArguments().back(), value);
       for (Operation &inner : user.without_terminator())
         builder.clone(inner, mapping);
@@ -247,7 +262,8 @@ struct Tile : public mla::impl::TileBase<Tile> {
           "requires to be the only mla.decode of a function of one block");
     DecodeOp op = problems.front();
     if (!op.getSchedule())
-      return op.emitOpError("requires a schedule (see mla-select-schedule), but got none");
+      return op.emitOpError(
+          "requires a schedule (see mla-select-schedule), but got none");
     if (std::string reason = unsupported(op); !reason.empty())
       return op.emitOpError() << reason;
     if (failed(nameArguments(func, op)))

@@ -159,3 +159,24 @@ module attributes {mla.target = #host} {
     return
   }
 }
+
+// -----
+
+// Too few registers for any block.
+
+#host = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256,
+                    vector_registers = 8, l1_bytes = 32768, l2_bytes = 1048576>
+module attributes {mla.target = #host} {
+  func.func @decode(%q: memref<?x?x16x64xf32>, %k: memref<?x?x1x64xf32>, %lens: memref<?xi32>,
+                    %scale: f32, %out: memref<?x?x16x64xf32>) {
+    // expected-error @+1 {{'mla.decode' op has no schedule for target 'host'}}
+    mla.decode
+      q(%q : memref<?x?x16x64xf32>)
+      k(%k : memref<?x?x1x64xf32>)
+      seq_lens(%lens : memref<?xi32>)
+      scale(%scale : f32)
+      out(%out : memref<?x?x16x64xf32>)
+      head_dim_v = 64
+    return
+  }
+}

@@ -33,8 +33,8 @@
 
 namespace mlir::mla {
 
-/// Most pieces that an item is cut into under `row_local`, where the launch does
-/// not give a number.
+/// Most pieces that an item is cut into under `row_local`, where the launch
+/// does not give a number.
 inline constexpr int64_t kMaxRowLocalSplits = 32;
 
 /// Checks that a score region is (i32, i32, i32, i32, f32) -> f32; the error

@@ -23,7 +23,8 @@ struct ScorePoint {
 };
 
 /// Keys that a run of queries sees (values of type index): [begin, end) holds
-/// every key that some query sees, [innerBegin, innerEnd) only keys that all do.
+/// every key that some query sees, [innerBegin, innerEnd) only keys that all
+/// do.
 struct KeyRange {
   Value begin, end, innerBegin, innerEnd;
 };

@@ -1,0 +1,89 @@
+//===- Flags.h ------------------------------------------------ -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Flags that are numbers, and the flags of the machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TOOLS_FLAGS_H
+#define MLA_JIT_TOOLS_FLAGS_H
+
+#include "Command.h"
+#include "mla_jit/Engine.h"
+
+#include <type_traits>
+
+namespace mla_jit {
+
+/// Says what a bad number should have been, through usageStream().
+template <typename T> class NumberParser : public llvm::cl::basic_parser<T> {
+public:
+  using llvm::cl::basic_parser<T>::basic_parser;
+  bool parse(llvm::cl::Option &option, llvm::StringRef name,
+             llvm::StringRef text, T &value) {
+    if (!convert(text, value))
+      return false;
+    return option.error("requires " + llvm::StringRef(kind()) + ", but got '" +
+                            text + "'",
+                        name, usageStream());
+  }
+  llvm::StringRef getValueName() const override { return "N"; }
+
+private:
+  static bool convert(llvm::StringRef text, T &value) {
+    if constexpr (std::is_integral_v<T>)
+      return text.getAsInteger(10, value);
+    else
+      return text.getAsDouble(value);
+  }
+  static const char *kind() {
+    if constexpr (std::is_unsigned_v<T>)
+      return "an integer from 0 to 2^64 - 1";
+    else if constexpr (std::is_integral_v<T>)
+      return "an integer of 64 bits";
+    else
+      return "a number";
+  }
+};
+
+template <typename T>
+using NumberFlag = llvm::cl::opt<T, false, NumberParser<T>>;
+template <typename T>
+using NumberListFlag = llvm::cl::list<T, bool, NumberParser<T>>;
+
+/// --host-cpu and --workers.
+class EngineFlags {
+public:
+  explicit EngineFlags(llvm::cl::SubCommand &sub) : sub(sub) {}
+  /// An engine of a CPU that LLVM knows.
+  llvm::Expected<std::unique_ptr<Engine>> makeEngine() const;
+
+private:
+  llvm::cl::SubCommand &sub;
+  llvm::cl::OptionCategory category{"Machine"};
+  llvm::cl::opt<std::string> hostCPU{
+      "host-cpu",
+      llvm::cl::desc("CPU to compile for: native, x86-64-v3, "
+                     "x86-64-v4,\nznver4, ... (default native)"),
+      llvm::cl::value_desc("name"),
+      llvm::cl::init("native"),
+      llvm::cl::cat(category),
+      llvm::cl::sub(sub)};
+  NumberFlag<int64_t> workers{
+      "workers",
+      llvm::cl::desc("Threads; 0: one for each core (default 0)"),
+      llvm::cl::value_desc("N"),
+      llvm::cl::init(0),
+      llvm::cl::cat(category),
+      llvm::cl::sub(sub)};
+};
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_TOOLS_FLAGS_H
