@@ -58,3 +58,9 @@ else()
   target_link_libraries(mla-llvm INTERFACE LLVM)
   target_link_libraries(mla-mlir INTERFACE MLIR LLVM)
 endif()
+
+if(CMAKE_BUILD_TYPE STREQUAL "Asan")
+  # Into everything that is linked from here on.
+  add_library(mla-asan-options OBJECT "${CMAKE_CURRENT_LIST_DIR}/AsanOptions.cpp")
+  link_libraries(mla-asan-options)
+endif()

@@ -87,14 +87,14 @@ public:
               StringAttr::get(problem.getContext(), getName()), blockM, 64,
               SplitPolicy::Balanced,
               /*split_tiles=*/16, qkRows, qkKeys, pvRows, pvVectors, kv);
-          if (!check(problem, target, schedule) &&
+          if (!check(target, schedule) &&
               !llvm::is_contained(schedules, schedule))
             schedules.push_back(schedule);
         }
     return schedules;
   }
 
-  std::optional<std::string> check(DecodeOp problem, TargetAttr target,
+  std::optional<std::string> check(TargetAttr target,
                                    ScheduleAttr schedule) const override {
     int64_t registers = target.getVectorRegisters();
     for (auto [name, used] : {std::pair{"qk", qkRegisters(schedule)},

@@ -21,7 +21,7 @@ module {
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  // expected-error @+1 {{requires an 'mla.schedule' and an mla.plan}}
+  // expected-error @+1 {{requires an 'mla.schedule' to be lowered to the host}}
   func.func @no_schedule(%lens: memref<?xi32> {mla.name = "seq_lens"},
                          %q: memref<?x?x4x16xf32> {mla.name = "q"}, %k: memref<?x?x1x16xf32> {mla.name = "k"},
                          %out: memref<?x?x4x16xf32> {mla.name = "out"}, %w: index {mla.name = "worker"},
@@ -39,7 +39,7 @@ module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = 
 // -----
 
 module attributes {mla.target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 32768, l2_bytes = 1048576>} {
-  // expected-error @+1 {{requires an 'mla.schedule' and an mla.plan}}
+  // expected-error @+1 {{requires an mla.plan to be lowered to the host}}
   func.func @no_plan(%lens: memref<?xi32> {mla.name = "seq_lens"}, %q: memref<?x?x4x16xf32> {mla.name = "q"},
                      %k: memref<?x?x1x16xf32> {mla.name = "k"}, %out: memref<?x?x4x16xf32> {mla.name = "out"},
                      %w: index {mla.name = "worker"}, %n: index {mla.name = "num_workers"})

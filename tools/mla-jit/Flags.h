@@ -24,18 +24,24 @@ namespace mla_jit {
 /// Says what a bad number should have been, through usageStream().
 template <typename T> class NumberParser : public llvm::cl::basic_parser<T> {
 public:
-  using llvm::cl::basic_parser<T>::basic_parser;
-  bool parse(llvm::cl::Option &option, llvm::StringRef name,
-             llvm::StringRef text, T &value) {
+  explicit NumberParser(llvm::cl::Option &option)
+      : llvm::cl::basic_parser<T>(option), option(option) {}
+  /// For printing, which LLVM leaves to its own parser of the type.
+  operator llvm::cl::parser<T>() const { return llvm::cl::parser<T>(option); }
+
+  bool parse(llvm::cl::Option &of, llvm::StringRef name, llvm::StringRef text,
+             T &value) {
     if (!convert(text, value))
       return false;
-    return option.error("requires " + llvm::StringRef(kind()) + ", but got '" +
-                            text + "'",
-                        name, usageStream());
+    return of.error("requires " + llvm::StringRef(kind()) + ", but got '" +
+                        text + "'",
+                    name, usageStream());
   }
   llvm::StringRef getValueName() const override { return "N"; }
 
 private:
+  llvm::cl::Option &option;
+
   static bool convert(llvm::StringRef text, T &value) {
     if constexpr (std::is_integral_v<T>)
       return text.getAsInteger(10, value);

@@ -151,7 +151,7 @@ Expected<Draft> ProblemFlags::makeDraft(const KernelInfo *kernel,
         "--scale is required: the tensors have no metadata 'softmax_scale'");
   if (!std::isfinite(static_cast<float>(*draft.scale)))
     return createStringError("--scale requires a finite number, but got " +
-                             Twine(*draft.scale));
+                             std::to_string(*draft.scale));
   if (StringRef text = draft.spec.schedule;
       given(schedule) && !text.starts_with("#mla.schedule<"))
     return createStringError(

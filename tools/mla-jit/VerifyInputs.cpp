@@ -49,14 +49,16 @@ std::string describe(const Case &testCase) {
   if (s.ropeDim)
     stream << '(' << s.ropeDim << ')';
   stream << '/' << s.headDimV << ' ' << toString(s.kvDType);
-  if (s.qDType != s.kvDType || s.outDType != s.kvDType)
-    stream << " q=" << toString(s.qDType) << " out=" << toString(s.outDType);
+  if (s.qDType != s.kvDType)
+    stream << " q=" << toString(s.qDType);
+  if (s.outDType != s.kvDType)
+    stream << " out=" << toString(s.outDType);
   stream << ' ' << toString(s.layout);
   if (s.layout != KVLayout::Dense)
     stream << s.pageSize;
   stream << ' ' << s.mask;
   for (const auto &[name, value] : testCase.maskParameters)
-    stream << ' ' << value;
+    stream << ' ' << static_cast<int64_t>(value);
   if (!testCase.score.empty())
     stream << ' ' << testCase.score;
   if (s.rowLocalSplits)

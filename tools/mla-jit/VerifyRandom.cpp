@@ -85,6 +85,7 @@ void RandomCase::makeSpec() {
 }
 
 void RandomCase::makeShapes() {
+  double deviation = oneOf({1.0, 1.0, 10.0});
   for (int i = 0; i < 3; ++i) {
     GenOptions shape = lengths({}, number(1, 5));
     shape.seed = engine();
@@ -97,7 +98,7 @@ void RandomCase::makeShapes() {
       if (c.spec.raggedQ)
         shape.qLens.push_back(chance(15) ? 0 : number(1, 6));
     }
-    shape.qStd = oneOf({1.0, 1.0, 10.0});
+    shape.qStd = deviation;
     shape.spareColumns = number(0, 3);
     shape.sparePages = number(0, 5);
     shape.spareKeys = number(0, 3);

@@ -36,9 +36,9 @@ public:
   virtual SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
                                               TargetAttr target) const = 0;
 
-  /// Nothing if the schedule can be lowered for the problem, else the reason
-  /// why not.
-  virtual std::optional<std::string> check(DecodeOp problem, TargetAttr target,
+  /// Nothing if the schedule can be lowered for the target, else the reason why
+  /// not.
+  virtual std::optional<std::string> check(TargetAttr target,
                                            ScheduleAttr schedule) const = 0;
 
   /// Predicted core cycles per key of one request with one query, all heads:

@@ -28,6 +28,10 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace mlir::mla {
 
 /// A tensor's place in the scratch, f32: queries and O as rows x columns, row
@@ -185,6 +189,10 @@ private:
   llvm::DenseMap<Value, ItemValues> items;
   const ItemValues *currentItem = nullptr;
 };
+
+/// Checks that an entry is what the emitters expect: names, schedule, plan, and
+/// tiles made in the work loop that uses them, of the schedule's shape.
+LogicalResult checkHostEntry(func::FuncOp entry, TargetAttr target);
 
 /// Softmax of a row, shared by the targets; `x` may be scalars, vectors or
 /// fragments of f32. exp(x) as exp2(x log2 e).

@@ -35,9 +35,6 @@ static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
         "requires a plan that mla.plan makes in the same function");
   auto schedule =
       func->template getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
-  if (!schedule)
-    return func.emitError("requires an '")
-           << MLADialect::kSchedule << "' to be lowered to the host";
   Value scratch = appendArgument(
       func, argument_names::kScratch,
       MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
@@ -118,24 +115,27 @@ struct ConvertTileToHost
         entries.push_back(func);
     if (entries.empty())
       return success();
-    llvm::sort(entries, [](func::FuncOp a, func::FuncOp b) {
-      auto order = [](func::FuncOp f) {
-        return f->getAttrOfType<IntegerAttr>(MLADialect::kEntry).getInt();
-      };
-      return order(a) < order(b);
-    });
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isHost())
       return module.emitError("requires a host '")
              << MLADialect::kTarget << "' (see mla-attach-target)";
+    auto order = [](func::FuncOp func) {
+      return func->getAttrOfType<IntegerAttr>(MLADialect::kEntry).getInt();
+    };
+    llvm::stable_sort(entries, [&](func::FuncOp a, func::FuncOp b) {
+      return order(a) < order(b);
+    });
+    for (auto [i, entry] : llvm::enumerate(entries)) {
+      if (i && order(entry) == order(entries[i - 1]))
+        return entry.emitError("requires to be the only entry with '")
+               << MLADialect::kEntry << "' = " << order(entry);
+      if (failed(checkHostEntry(entry, target)))
+        return failure();
+    }
 
     func::FuncOp main = entries.front();
     auto schedule = main->getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
-    auto plans = main.getOps<PlanOp>();
-    if (!schedule || plans.empty())
-      return main.emitError("requires an '")
-             << MLADialect::kSchedule << "' and an mla.plan";
-    PlanOp plan = *plans.begin();
+    PlanOp plan = *main.getOps<PlanOp>().begin();
     MaskAttrInterface mask = plan.getMask();
     int64_t kvHeads = plan.getKvHeads(), group = plan.getGroup();
 

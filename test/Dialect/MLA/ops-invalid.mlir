@@ -315,7 +315,7 @@ func.func @qk_width(%q: tensor<16x512xbf16>, %kt: !mla.kv_tile<64x576xbf16, v = 
 // -----
 
 func.func @qk_rank(%q: tensor<16xbf16>, %kt: !mla.kv_tile<64x576xbf16, v = 512>) {
-  // expected-error @+1 {{(qk_c1) requires q of shape 16x576, but got 'tensor<16xbf16>'}}
+  // expected-error @+1 {{(qk_c1) requires q of rank 2, but got 'tensor<16xbf16>'}}
   %s = mla.qk %q, %kt : tensor<16xbf16>, !mla.kv_tile<64x576xbf16, v = 512> -> tensor<16x64xf32>
   return
 }

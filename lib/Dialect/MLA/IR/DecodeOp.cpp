@@ -39,7 +39,7 @@ static constexpr unsigned kNumGroups = 20;
 
 ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
   std::array<SmallVector<Value, 1>, kNumGroups> groups;
-  SMLoc opLoc = parser.getCurrentLocation();
+  SMLoc opLoc = parser.getNameLoc();
 
   auto parseTyped = [&](SmallVectorImpl<Value> &group) -> ParseResult {
     OpAsmParser::UnresolvedOperand operand;

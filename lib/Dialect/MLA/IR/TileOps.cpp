@@ -49,6 +49,14 @@ static LogicalResult checkShape(Operation *op, StringRef constraint,
 
 static int64_t rowsOf(Value value) { return tensorOf(value).getDimSize(0); }
 
+LogicalResult YieldOp::verify() {
+  Operation *parent = (*this)->getParentOp();
+  if (isa<ForWorkOp, ForSplitOp>(parent) && getNumOperands())
+    return emitOpError("(yield_c1) requires to yield nothing from '")
+           << parent->getName() << "', but got " << getNumOperands();
+  return success();
+}
+
 /// Checks that a tile has two dimensions, rows and columns.
 static LogicalResult checkTile(Operation *op, StringRef constraint,
                                StringRef name, Value value) {
@@ -114,34 +122,50 @@ LogicalResult ForSplitOp::verify() {
 // Loads
 //===----------------------------------------------------------------------===//
 
-/// Width of a tensor in one or two parts.
-static int64_t widthOf(Value latent, Value rope) {
-  auto last = [](Value v) {
-    return cast<MemRefType>(v.getType()).getShape().back();
-  };
-  return last(latent) + (rope ? last(rope) : 0);
+/// Width of a tensor in one or two parts; nothing where a part has no columns.
+static std::optional<int64_t> widthOf(Value latent, Value rope) {
+  int64_t width = 0;
+  for (Value part : {latent, rope}) {
+    if (!part)
+      continue;
+    ArrayRef<int64_t> shape = cast<MemRefType>(part.getType()).getShape();
+    if (shape.empty() || ShapedType::isDynamic(shape.back()))
+      return std::nullopt;
+    width += shape.back();
+  }
+  return width;
 }
 
 LogicalResult LoadQOp::verify() {
   if (failed(checkTile(*this, "load_q_c1", "a result", getResult())))
     return failure();
-  int64_t width = widthOf(getQ(), getQRope());
+  std::optional<int64_t> width = widthOf(getQ(), getQRope());
+  if (!width)
+    return emitOpError(
+               "(load_q_c1) requires q with columns of a static number, "
+               "but got ")
+           << getQ().getType();
   Type elementType = cast<MemRefType>(getQ().getType()).getElementType();
-  if (tensorOf(getResult()).getDimSize(1) != width ||
+  if (tensorOf(getResult()).getDimSize(1) != *width ||
       tensorOf(getResult()).getElementType() != elementType)
     return emitOpError("(load_q_c1) requires a result of ")
-           << width << " columns of " << elementType << ", but got "
+           << *width << " columns of " << elementType << ", but got "
            << getResult().getType();
   return success();
 }
 
 LogicalResult LoadKVOp::verify() {
   KVTileType tile = getResult().getType();
-  int64_t width = widthOf(getK(), getKRope());
+  std::optional<int64_t> width = widthOf(getK(), getKRope());
+  if (!width)
+    return emitOpError(
+               "(load_kv_c1) requires k with columns of a static number, "
+               "but got ")
+           << getK().getType();
   Type elementType = cast<MemRefType>(getK().getType()).getElementType();
-  if (tile.getHeadDim() != width || tile.getElementType() != elementType)
+  if (tile.getHeadDim() != *width || tile.getElementType() != elementType)
     return emitOpError("(load_kv_c1) requires a tile of width ")
-           << width << " of " << elementType << ", but got " << tile;
+           << *width << " of " << elementType << ", but got " << tile;
   if (getTable() && getKvIndptr())
     return emitOpError(
         "(load_kv_c2) requires one of 'table' and 'csr', but got both");
@@ -162,7 +186,8 @@ LogicalResult InitOp::verify() {
 
 LogicalResult QKOp::verify() {
   KVTileType tile = getKv().getType();
-  if (failed(checkShape(*this, "qk_c1", "q", getQ(),
+  if (failed(checkTile(*this, "qk_c1", "q", getQ())) ||
+      failed(checkShape(*this, "qk_c1", "q", getQ(),
                         {rowsOf(getQ()), tile.getHeadDim()})))
     return failure();
   return checkShape(*this, "qk_c1", "a result", getResult(),
@@ -211,8 +236,12 @@ LogicalResult SoftmaxStepOp::verify() {
   if (failed(checkShape(*this, "softmax_step_c1", "p", getP(),
                         tensorOf(getScores()).getShape())))
     return failure();
-  return checkShape(*this, "softmax_step_c1", "row state", getRowMax(),
-                    rowsOf(getScores()));
+  for (Value row :
+       {getRowMax(), getRowSum(), getAlpha(), getNewMax(), getNewSum()})
+    if (failed(checkShape(*this, "softmax_step_c1", "row state", row,
+                          rowsOf(getScores()))))
+      return failure();
+  return success();
 }
 
 LogicalResult PVOp::verify() {

@@ -64,8 +64,7 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     if (!dataflow->supportsTarget(target))
       return op.emitOpError("requires a dataflow for target '")
              << target.getKind().getValue() << "', but got '" << name << "'";
-    if (std::optional<std::string> reason =
-            dataflow->check(op, target, schedule))
+    if (std::optional<std::string> reason = dataflow->check(target, schedule))
       return op.emitOpError("has a schedule that cannot be lowered: ")
              << *reason;
     return success();

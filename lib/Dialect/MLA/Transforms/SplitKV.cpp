@@ -89,6 +89,8 @@ static LogicalResult splitFunction(func::FuncOp func) {
   if (!schedule || schedule.getSplit() == SplitPolicy::Whole)
     return success();
   SmallVector<PlanOp> plans(func.getOps<PlanOp>());
+  if (plans.size() == 1 && plans.front().getSplit() != SplitPolicy::Whole)
+    return success(); // is split already
   SmallVector<StoreOp> stores;
   func.walk([&](StoreOp store) { stores.push_back(store); });
   if (plans.size() != 1 || stores.size() != 1 ||
@@ -98,8 +100,6 @@ static LogicalResult splitFunction(func::FuncOp func) {
                "split, but got ")
            << plans.size() << " and " << stores.size();
   PlanOp plan = plans.front();
-  if (plan.getSplit() != SplitPolicy::Whole)
-    return success();
   StoreOp store = stores.front();
 
   plan.setSplit(schedule.getSplit());

@@ -112,6 +112,9 @@ static LogicalResult nameArguments(func::FuncOp func, DecodeOp op) {
       auto given = func.getArgAttrOfType<StringAttr>(index, MLADialect::kName);
       name = given ? given.str() : "arg" + std::to_string(index);
     }
+    if (llvm::is_contained(argument_names::kReserved, name))
+      return func.emitError("requires another name for argument ")
+             << index << " than '" << name << "', which is the kernel's own";
     if (auto [it, inserted] = seen.try_emplace(name, index); !inserted)
       return func.emitError(
                  "requires arguments of different names, but arguments ")
@@ -254,11 +257,13 @@ struct Tile : public mla::impl::TileBase<Tile> {
 
   LogicalResult tile() {
     func::FuncOp func = getOperation();
-    SmallVector<DecodeOp> problems(func.getOps<DecodeOp>());
+    SmallVector<DecodeOp> problems;
+    func.walk([&](DecodeOp op) { problems.push_back(op); });
     if (problems.empty())
       return success();
-    if (problems.size() > 1 || !func.getBody().hasOneBlock())
-      return problems[1 % problems.size()].emitOpError(
+    if (problems.size() > 1 || !func.getBody().hasOneBlock() ||
+        problems.front()->getParentOp() != func)
+      return problems.back().emitOpError(
           "requires to be the only mla.decode of a function of one block");
     DecodeOp op = problems.front();
     if (!op.getSchedule())

@@ -2,7 +2,7 @@
 //
 // RUN: mla-opt %s --mla-tile --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{requires arguments of different names, but arguments 5 and 6 are both 'worker'}}
+// expected-error @+1 {{requires another name for argument 5 than 'worker', which is the kernel's own}}
 func.func @reserved(%q: memref<?x?x16x64xf32>, %k: memref<?x?x1x64xf32>, %lens: memref<?xi32>,
                     %scale: f32, %out: memref<?x?x16x64xf32>, %other: index {mla.name = "worker"}) {
   mla.decode

@@ -131,8 +131,8 @@ def MLA_Entry : MLA_Attr<"Entry", "entry"> {
     Example: `#mla.entry<"decode", [#mla.param<"q", pointer>, ...]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$symbol,
-    ArrayRefParameter<"::mlir::mla::ParamAttr">:$params);
-  let assemblyFormat = "`<` $symbol `,` `[` $params `]` `>`";
+    OptionalArrayRefParameter<"::mlir::mla::ParamAttr">:$params);
+  let assemblyFormat = "`<` $symbol `,` `[` (`]`) : ($params^ `]`)? `>`";
 }
 
 def MLA_Argument : MLA_Attr<"Argument", "argument"> {
@@ -173,15 +173,15 @@ def MLA_Kernel : MLA_Attr<"Kernel", "kernel"> {
     partial slots a launch needs and which keys it reads.
   }];
   let parameters = (ins
-    ArrayRefParameter<"::mlir::mla::ArgumentAttr">:$arguments,
+    OptionalArrayRefParameter<"::mlir::mla::ArgumentAttr">:$arguments,
     ArrayRefParameter<"::mlir::mla::EntryAttr">:$entries,
-    ArrayRefParameter<"::mlir::mla::BufferAttr">:$workspace,
+    OptionalArrayRefParameter<"::mlir::mla::BufferAttr">:$workspace,
     "::mlir::mla::ScheduleAttr":$schedule,
     "::mlir::Attribute":$mask, "int64_t":$kv_heads,
     "int64_t":$group);
   let assemblyFormat = [{
-    `<` `arguments` `=` `[` $arguments `]` `,` `entries` `=` `[` $entries `]` `,`
-    `workspace` `=` `[` $workspace `]` `,` `schedule` `=` $schedule `,`
+    `<` `arguments` `=` `[` (`]`) : ($arguments^ `]`)? `,` `entries` `=` `[` $entries `]` `,`
+    `workspace` `=` `[` (`]`) : ($workspace^ `]`)? `,` `schedule` `=` $schedule `,`
     `mask` `=` $mask `,` `kv_heads` `=` $kv_heads `,` `group` `=` $group `>`
   }];
 }

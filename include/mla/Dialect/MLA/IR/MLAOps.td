@@ -153,10 +153,14 @@ def MLA_YieldOp : MLA_Op<"yield", [Pure, Terminator, ReturnLike,
     Yields the new score from a score region, nothing from a work loop.
 
     Example: `mla.yield %score : f32`
+
+    Constraints:
+    * (yield_c1) a work loop yields nothing.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ /* yields nothing */ }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 
 include "mla/Dialect/MLA/IR/MLATileOps.td"

@@ -179,7 +179,8 @@ def MLA_LoadQOp : MLA_Op<"load_q"> {
     ```
 
     Constraints:
-    * (load_q_c1) the result is rows x (width of all parts), of q's element type.
+    * (load_q_c1) q has a row dimension at least, and the result is rows x (width
+      of all parts), of q's element type.
   }];
   let arguments = (ins MLA_ItemType:$item, Arg<MLA_FloatMemRef, "", [MemRead]>:$q,
     Arg<Optional<MLA_FloatMemRef>, "", [MemRead]>:$q_rope);

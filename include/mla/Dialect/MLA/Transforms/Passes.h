@@ -37,6 +37,9 @@ inline constexpr llvm::StringLiteral kNumWorkers = "num_workers";
 inline constexpr llvm::StringLiteral kPartialOut = "partial_out";
 inline constexpr llvm::StringLiteral kPartialLse = "partial_lse";
 inline constexpr llvm::StringLiteral kScratch = "scratch";
+/// All of them: no argument of a problem may have such a name.
+inline constexpr llvm::StringLiteral kReserved[] = {
+    kWorker, kNumWorkers, kPartialOut, kPartialLse, kScratch};
 } // namespace argument_names
 
 /// Appends an argument with an `mla.name` to a function, and returns it.

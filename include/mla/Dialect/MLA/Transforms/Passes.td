@@ -20,6 +20,7 @@ def AttachTarget : Pass<"mla-attach-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"cpu", "cpu", "std::string", "\"native\"", "CPU to compile for">];
+  let dependentDialects = ["::mlir::mla::MLADialect"];
 }
 
 def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
