@@ -243,7 +243,9 @@ private:
     });
     if (error)
       return std::move(error);
-    time("optimize", [&] { mla::optimize(*llvmModule, **machine); });
+    time("optimize", [&] { error = mla::optimize(*llvmModule, **machine); });
+    if (error)
+      return std::move(error);
     std::string code;
     time("codegen", [&] {
       auto emitted = mla::emitMachineCode(*llvmModule, **machine,

@@ -130,10 +130,10 @@ llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
   context.loadDialect<mlir::mla::MLADialect>();
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
   std::string text = maskText(mask);
-  size_t numRead = 0;
   auto attr = llvm::dyn_cast_or_null<mlir::mla::MaskAttrInterface>(
-      mlir::parseAttribute(text, &context, {}, &numRead));
-  if (!attr || numRead != text.size())
+      mlir::parseAttribute(text, &context));
+  // The parser overlooks what is no token after the attribute.
+  if (!attr || text.find('"') != std::string::npos)
     return createStringError(
         "spec 'mask' requires the name of a mask, but got '" +
         std::string(mask) + "'");

@@ -78,9 +78,8 @@ Error parseCommandLine(Command &command, int argc, char **argv) {
                                   nullptr, /*LongOptionsUseDoubleDash=*/true))
     return Error::success();
   std::string message = shorten(usageText());
-  // What LLVM has already said.
-  return usageError(message.empty() ? "the command line makes no sense"
-                                    : message);
+  // Empty: LLVM has already said it.
+  return usageError(message);
 }
 
 } // namespace mla_jit

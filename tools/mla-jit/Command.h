@@ -40,6 +40,7 @@ public:
 std::unique_ptr<Command> makeGenCommand();
 std::unique_ptr<Command> makeRunCommand();
 std::unique_ptr<Command> makeCompileCommand();
+std::unique_ptr<Command> makeVerifyCommand();
 std::unique_ptr<Command> makeDoctorCommand();
 std::unique_ptr<Command> makeBenchCommand();
 

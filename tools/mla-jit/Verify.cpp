@@ -46,7 +46,8 @@ public:
       return true;
     return llvm::any_of(parts, [&](const auto &part) {
       llvm::StringRef rest = name;
-      if (rest.consume_front(part.first) && (rest.empty() || rest.starts_with(".")))
+      if (rest.consume_front(part.first) &&
+          (rest.empty() || rest.starts_with(".")))
         return true;
       return part.second.match(name);
     });
@@ -58,7 +59,8 @@ public:
     for (const auto &part : parts) {
       llvm::StringRef rest = part.first;
       int index;
-      if (rest.consume_front("random.") && !rest.getAsInteger(10, index) && index >= 0)
+      if (rest.consume_front("random.") && !rest.getAsInteger(10, index) &&
+          index >= 0)
         count = std::max(count, index + 1);
     }
     return count;
@@ -89,13 +91,15 @@ static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
   return cases;
 }
 
-Expected<bool> runVerify(Engine &engine, const VerifyOptions &options, llvm::raw_ostream &table) {
+Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
+                         llvm::raw_ostream &table) {
   auto filter = Filter::parse(options.filter);
   if (!filter)
     return filter.takeError();
   std::vector<Case> cases = makeCases(engine, options, *filter);
   if (cases.empty())
-    return failure("--filter: '{0}' fits no case; --list names them", options.filter);
+    return failure("--filter: '{0}' fits no case; --list names them",
+                   options.filter);
   if (options.list) {
     for (const Case &testCase : cases)
       table << formatv("{0,-28} {1}{2}\n", testCase.name, describe(testCase),
@@ -104,7 +108,8 @@ Expected<bool> runVerify(Engine &engine, const VerifyOptions &options, llvm::raw
   }
 
   auto start = std::chrono::steady_clock::now();
-  table << formatv("{0,-28} {1,-84} {2,9} {3,9}  result\n", "case", "problem", "max out", "max lse");
+  table << formatv("{0,-28} {1,-84} {2,9} {3,9}  result\n", "case", "problem",
+                   "max out", "max lse");
   Suite suite(engine);
   int passed = 0;
   for (const Case &testCase : cases) {
@@ -113,18 +118,22 @@ Expected<bool> runVerify(Engine &engine, const VerifyOptions &options, llvm::raw
     table.flush();
     CaseRun run(suite, testCase);
     Error error = run.run();
-    table << formatv("{0,9:e1} {1,9:e1}  {2}\n", run.maxOutError, run.maxLseError,
-                     error ? "FAILED" : "ok");
+    table << formatv("{0,9:e1} {1,9:e1}  {2}\n", run.maxOutError,
+                     run.maxLseError, error ? "FAILED" : "ok");
     if (!error) {
       ++passed;
       continue;
     }
-    table << "  " << llvm::toString(std::move(error)) << "\n  repeat with: --filter "
-          << testCase.name << " --seed " << options.seed << "\n";
+    table << "  " << llvm::toString(std::move(error))
+          << "\n  repeat with: --filter " << testCase.name << " --seed "
+          << options.seed << "\n";
   }
-  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  table << formatv("seed {0}, {1} kernels compiled in {2:f1} s, {3:f1} s in all\n", options.seed,
-                   suite.numKernels(), suite.compileSeconds(), elapsed.count());
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  table << formatv(
+      "seed {0}, {1} kernels compiled in {2:f1} s, {3:f1} s in all\n",
+      options.seed, suite.numKernels(), suite.compileSeconds(),
+      elapsed.count());
   table << formatv("{0} passed, {1} failed\n", passed, cases.size() - passed);
   table.flush();
   return passed == static_cast<int>(cases.size());

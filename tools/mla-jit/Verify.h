@@ -27,10 +27,10 @@ struct VerifyOptions {
   /// Which cases: names ("B4.page61"), beginnings of names up to a dot ("B4"),
   /// or globs ("*.rope*"), separated by commas. Empty: all.
   std::string filter;
-  bool list = false;      ///< print names and problems, run nothing
-  bool quick = false;     ///< leave out the cases that take long
-  uint64_t seed = 1;      ///< of the random cases
-  int randomCases = 32;   ///< random.0 to random.(n-1)
+  bool list = false;    ///< print names and problems, run nothing
+  bool quick = false;   ///< leave out the cases that take long
+  uint64_t seed = 1;    ///< of the random cases
+  int randomCases = 32; ///< random.0 to random.(n-1)
 };
 
 /// Runs the cases in order and prints a row for each as it ends, then a line "N

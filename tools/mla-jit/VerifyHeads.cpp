@@ -21,7 +21,8 @@ namespace mla_jit::verify {
 
 /// Heads are independent, so each must equal a run that has it alone (within
 /// rounding: another number of heads may get other register blocks).
-static Error checkHeadsAlone(CaseRun &run, const Problem &problem, const Results &results) {
+static Error checkHeadsAlone(CaseRun &run, const Problem &problem,
+                             const Results &results) {
   Spec spec = problem.spec;
   spec.numHeads = 1;
   auto alone = run.makeProblem(spec, run.testCase.shapes.front());
@@ -31,7 +32,8 @@ static Error checkHeadsAlone(CaseRun &run, const Problem &problem, const Results
   Tensor q = problem.inputs.view("q"); // contiguous
   for (int64_t head = 0; head < problem.spec.numHeads; ++head) {
     setQueries(*alone, [&](int64_t row, int64_t, int64_t column) {
-      return readElement(q.data, q.dtype, row * q.stride[1] + head * q.stride[2] + column);
+      return readElement(q.data, q.dtype,
+                         row * q.stride[1] + head * q.stride[2] + column);
     });
     auto other = run.launch(*alone);
     if (!other)
@@ -41,12 +43,13 @@ static Error checkHeadsAlone(CaseRun &run, const Problem &problem, const Results
       for (int64_t column = 0; column < problem.spec.headDimV; ++column) {
         double want = other->outAt(row, 0, column);
         // Two roundings of nearly the same number.
-        if (Error error = expectNear(what, results.outAt(row, head, column), want,
-                                     2 * roundingOf(problem.spec.outDType, want) + 1e-5))
+        if (Error error =
+                expectNear(what, results.outAt(row, head, column), want,
+                           2 * roundingOf(problem.spec.outDType, want) + 1e-5))
           return error;
       }
-      if (Error error = expectNear(what + ", lse", results.lseAt(row, head), other->lseAt(row, 0),
-                                   1e-5))
+      if (Error error = expectNear(what + ", lse", results.lseAt(row, head),
+                                   other->lseAt(row, 0), 1e-5))
         return error;
     }
   }
@@ -54,7 +57,8 @@ static Error checkHeadsAlone(CaseRun &run, const Problem &problem, const Results
 }
 
 void addHeadCases(std::vector<Case> &cases) {
-  for (int64_t numHeads : {1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 48, 63, 64, 65, 96, 127, 128}) {
+  for (int64_t numHeads :
+       {1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 48, 63, 64, 65, 96, 127, 128}) {
     Case c;
     c.name = "B5.h" + std::to_string(numHeads);
     c.spec.numHeads = numHeads;
@@ -69,11 +73,12 @@ void addHeadCases(std::vector<Case> &cases) {
   }
 
   // Grouped heads: every KV head has keys of its own.
-  for (auto [numKVHeads, group] : {std::pair{2, 1}, {2, 8}, {8, 1}, {8, 3}, {8, 4}, {8, 8}, {3, 5}})
+  for (auto [numKVHeads, group] :
+       {std::pair{2, 1}, {2, 8}, {8, 1}, {8, 3}, {8, 4}, {8, 8}, {3, 5}})
     for (auto [headDim, headDimV] : {std::pair{64, 64}, {128, 128}}) {
       Case c;
-      c.name = "gqa." + std::to_string(numKVHeads * group) + "-" + std::to_string(numKVHeads) +
-               "-d" + std::to_string(headDim);
+      c.name = "gqa." + std::to_string(numKVHeads * group) + "-" +
+               std::to_string(numKVHeads) + "-d" + std::to_string(headDim);
       c.spec.numKVHeads = numKVHeads;
       c.spec.numHeads = numKVHeads * group;
       c.spec.headDim = headDim;
@@ -104,14 +109,26 @@ void addHeadCases(std::vector<Case> &cases) {
   struct Sizes {
     int64_t headDim, headDimV, ropeDim;
   };
-  for (Sizes s : {Sizes{512, 512, 0}, {320, 256, 0}, {320, 256, 64}, {192, 128, 0},
-                  {192, 128, 64}, {64, 64, 0}, {72, 40, 0}, {72, 40, 8}, {72, 64, 8}, {8, 8, 0},
-                  {16, 8, 8}, {128, 120, 0}, {136, 120, 16}, {256, 8, 0}})
+  for (Sizes s : {Sizes{512, 512, 0},
+                  {320, 256, 0},
+                  {320, 256, 64},
+                  {192, 128, 0},
+                  {192, 128, 64},
+                  {64, 64, 0},
+                  {72, 40, 0},
+                  {72, 40, 8},
+                  {72, 64, 8},
+                  {8, 8, 0},
+                  {16, 8, 8},
+                  {128, 120, 0},
+                  {136, 120, 16},
+                  {256, 8, 0}})
     for (int64_t numHeads : {1, 16, 33}) {
       if (numHeads == 33 && s.ropeDim == 0 && s.headDim % 64 == 0)
         continue;
       Case c;
-      c.name = "size." + std::to_string(s.headDim) + "-" + std::to_string(s.headDimV) +
+      c.name = "size." + std::to_string(s.headDim) + "-" +
+               std::to_string(s.headDimV) +
                (s.ropeDim ? "-rope" + std::to_string(s.ropeDim) : "") + "-h" +
                std::to_string(numHeads);
       c.spec.numHeads = numHeads;

@@ -27,8 +27,9 @@ static Spec headsSpec(int64_t numHeads) {
 }
 
 /// Requires the bits of another spec or shape of the same requests.
-static Error expectBitsOf(CaseRun &run, const Problem &problem, const Results &results,
-                          const Spec &spec, const GenOptions &shape, llvm::StringRef what) {
+static Error expectBitsOf(CaseRun &run, const Problem &problem,
+                          const Results &results, const Spec &spec,
+                          const GenOptions &shape, llvm::StringRef what) {
   auto other = run.runProblem(spec, shape, problem.numSplits);
   if (!other)
     return other.takeError();
@@ -39,17 +40,20 @@ static Error expectBitsOf(CaseRun &run, const Problem &problem, const Results &r
 // B2: block tables
 //===----------------------------------------------------------------------===//
 
-/// Fills the table past each request's pages; `value` is given the page that the
-/// other request has first.
-static Error setTableTail(Problem &problem, llvm::function_ref<int64_t(int64_t)> value) {
+/// Fills the table past each request's pages; `value` is given the page that
+/// the other request has first.
+static Error setTableTail(Problem &problem,
+                          llvm::function_ref<int64_t(int64_t)> value) {
   Tensor table = problem.inputs.view("table");
   for (int64_t row = 0; row < table.shape[0]; ++row) {
-    int64_t used = llvm::divideCeil(integerAt(problem, "seq_lens", row), problem.spec.pageSize);
+    int64_t used = llvm::divideCeil(integerAt(problem, "seq_lens", row),
+                                    problem.spec.pageSize);
     int64_t otherRow = (row + 1) % table.shape[0];
     int64_t otherPage = static_cast<int64_t>(
         readElement(table.data, table.dtype, otherRow * table.stride[0]));
     for (int64_t column = used; column < table.shape[1]; ++column)
-      writeElement(table.data, table.dtype, row * table.stride[0] + column, value(otherPage));
+      writeElement(table.data, table.dtype, row * table.stride[0] + column,
+                   value(otherPage));
   }
   return Error::success();
 }
@@ -96,8 +100,11 @@ static void addB2(std::vector<Case> &cases) {
                       {"other", [](int64_t page) { return page; }}}) {
       c.name = std::string("B2.tail-") + tail.name + kind.name;
       c.shapes = {wide};
-      c.edit = [=](Problem &problem) { return setTableTail(problem, tail.value); };
-      c.check = [=](CaseRun &run, const Problem &problem, const Results &results) {
+      c.edit = [=](Problem &problem) {
+        return setTableTail(problem, tail.value);
+      };
+      c.check = [=](CaseRun &run, const Problem &problem,
+                    const Results &results) {
         return expectBitsOf(run, problem, results, problem.spec, exact,
                             "a wide table against an exact one");
       };
@@ -111,7 +118,8 @@ static void addB2(std::vector<Case> &cases) {
   c.shapes[0].tableGap = 7;
   c.splits = {0, 1, 3};
   c.check = [=](CaseRun &run, const Problem &problem, const Results &results) {
-    return expectBitsOf(run, problem, results, problem.spec, exact, "against an exact table");
+    return expectBitsOf(run, problem, results, problem.spec, exact,
+                        "against an exact table");
   };
   cases.push_back(c);
 }
@@ -121,7 +129,8 @@ static void addB2(std::vector<Case> &cases) {
 //===----------------------------------------------------------------------===//
 
 /// The keys as big[:, 1] of big[pages, 2, page_size, d], the other half NaN.
-static Error checkSecondHalf(CaseRun &run, const Problem &problem, const Results &results) {
+static Error checkSecondHalf(CaseRun &run, const Problem &problem,
+                             const Results &results) {
   TensorSet storage;
   LaunchOptions options;
   options.bind = [&](Arguments &arguments) -> Error {
@@ -138,7 +147,8 @@ static Error checkSecondHalf(CaseRun &run, const Problem &problem, const Results
       auto *to = static_cast<uint8_t *>(big->data);
       auto *from = static_cast<const uint8_t *>(k.data);
       for (int64_t p = 0; p < k.shape[0]; ++p)
-        std::copy_n(from + p * pageBytes, pageBytes, to + (2 * p + 1) * pageBytes);
+        std::copy_n(from + p * pageBytes, pageBytes,
+                    to + (2 * p + 1) * pageBytes);
       k.data = to + pageBytes;
       k.stride[0] = 2 * page;
       if (Error error = arguments.set(name, k))
@@ -178,7 +188,8 @@ static void addB3(std::vector<Case> &cases) {
       strided.name = std::string("B3.") + gaps.name + suffix;
       strided.shapes[0].tokenGap = gaps.token;
       strided.shapes[0].pageGap = gaps.page;
-      strided.check = [=](CaseRun &run, const Problem &problem, const Results &results) {
+      strided.check = [=](CaseRun &run, const Problem &problem,
+                          const Results &results) {
         return expectBitsOf(run, problem, results, problem.spec, plain,
                             "strides against a contiguous pool");
       };
@@ -203,7 +214,8 @@ static void addB4(std::vector<Case> &cases) {
       Spec page64 = problem.spec;
       page64.pageSize = 64;
       bool one = problem.inputs.view("seq_lens").shape[0] == 1;
-      return expectBitsOf(run, problem, results, page64, run.testCase.shapes[one ? 0 : 1],
+      return expectBitsOf(run, problem, results, page64,
+                          run.testCase.shapes[one ? 0 : 1],
                           "against pages of 64");
     };
     cases.push_back(c);
@@ -215,7 +227,8 @@ static void addB4(std::vector<Case> &cases) {
 //===----------------------------------------------------------------------===//
 
 /// The same requests in a plain layout give the same bits.
-static Error checkPlain(CaseRun &run, const Problem &problem, const Results &results) {
+static Error checkPlain(CaseRun &run, const Problem &problem,
+                        const Results &results) {
   Spec plain = headsSpec(problem.spec.numHeads);
   plain.ropeDim = problem.spec.ropeDim;
   const GenOptions &shape = run.testCase.shapes.front();
@@ -225,7 +238,8 @@ static Error checkPlain(CaseRun &run, const Problem &problem, const Results &res
     return other.takeError();
   int64_t first = problem.spec.raggedQ ? shape.spareQRows : 0;
   for (int64_t row = 0; row < other->numRows(); ++row)
-    if (Error error = expectSameRow("against the plain layout", results, first + row, *other, row))
+    if (Error error = expectSameRow("against the plain layout", results,
+                                    first + row, *other, row))
       return error;
   return Error::success();
 }
@@ -238,8 +252,9 @@ static void addAllLayouts(std::vector<Case> &cases) {
           if (tableRows && layout == KVLayout::Dense)
             continue;
           Case c;
-          c.name = "layout." + std::string(toString(layout)) + (tableRows ? "-rows" : "") +
-                   (ragged ? "-ragged" : "") + (rope ? "-rope" : "");
+          c.name = "layout." + std::string(toString(layout)) +
+                   (tableRows ? "-rows" : "") + (ragged ? "-ragged" : "") +
+                   (rope ? "-rope" : "");
           c.spec = headsSpec(16);
           c.spec.layout = layout;
           c.spec.tableRows = tableRows;
@@ -255,7 +270,8 @@ static void addAllLayouts(std::vector<Case> &cases) {
         }
 }
 
-/// Queries and results in other places: the gaps between rows stay as they were.
+/// Queries and results in other places: the gaps between rows stay as they
+/// were.
 static void addQueryLayouts(std::vector<Case> &cases) {
   struct Kind {
     const char *name;
@@ -263,18 +279,22 @@ static void addQueryLayouts(std::vector<Case> &cases) {
     int64_t gap;
   };
   for (bool ragged : {false, true})
-    for (Kind kind : {Kind{"head-major", true, 0}, {"gaps", false, 3}, {"head-major-gaps", true, 64}}) {
+    for (Kind kind : {Kind{"head-major", true, 0},
+                      {"gaps", false, 3},
+                      {"head-major-gaps", true, 64}}) {
       Case c;
       c.name = std::string("layout.q-") + kind.name + (ragged ? "-ragged" : "");
       c.spec = headsSpec(16);
       c.spec.raggedQ = ragged;
-      c.spec.lengthDType = ragged ? DType::I64 : DType::I32; // as a kernel above
+      c.spec.lengthDType =
+          ragged ? DType::I64 : DType::I32; // as a kernel above
       c.spec.tableDType = c.spec.lengthDType;
       c.shapes = {lengths({130, 0, 65, 257}, 3)};
       c.shapes[0].headMajorQ = kind.headMajor;
       c.shapes[0].qGap = kind.gap;
       c.splits = {0, 3};
-      c.check = [=](CaseRun &run, const Problem &problem, const Results &results) -> Error {
+      c.check = [=](CaseRun &run, const Problem &problem,
+                    const Results &results) -> Error {
         if (Error error = checkPlain(run, problem, results))
           return error;
         LaunchOptions options;
@@ -283,7 +303,8 @@ static void addQueryLayouts(std::vector<Case> &cases) {
         auto other = run.launch(problem, options);
         if (!other)
           return other.takeError();
-        return expectSameBits("strided results against plain ones", *other, results);
+        return expectSameBits("strided results against plain ones", *other,
+                              results);
       };
       cases.push_back(c);
     }

@@ -29,7 +29,8 @@ struct MaskKind {
 } // namespace
 
 static std::vector<MaskKind> maskKinds() {
-  std::vector<MaskKind> kinds = {{"none", "none", {}}, {"causal", "causal", {}}};
+  std::vector<MaskKind> kinds = {{"none", "none", {}},
+                                 {"causal", "causal", {}}};
   for (int window : {0, 1, 77, 89, 512, 100000})
     kinds.push_back({"window" + std::to_string(window),
                      "sliding_window",
@@ -39,8 +40,9 @@ static std::vector<MaskKind> maskKinds() {
 
 /// Lengths around tiles, pages and windows.
 static std::vector<GenOptions> maskShapes() {
-  return {lengths({11, 29, 156, 208, 256}), lengths({512, 523, 600, 1208}), lengths({2008}, 2),
-          lengths({0, 1, 2, 3, 64, 65}, 3), lengths({77, 78, 89, 140, 1000}, 8)};
+  return {lengths({11, 29, 156, 208, 256}), lengths({512, 523, 600, 1208}),
+          lengths({2008}, 2), lengths({0, 1, 2, 3, 64, 65}, 3),
+          lengths({77, 78, 89, 140, 1000}, 8)};
 }
 
 static void addMasks(std::vector<Case> &cases) {
@@ -82,9 +84,11 @@ static void addScores(std::vector<Case> &cases) {
     for (const char *mask : {"none", "causal", "sliding_window"}) {
       Case c;
       llvm::StringRef kind = llvm::StringRef(score).split(':').first;
-      c.name = ("score." + kind + (score == llvm::StringRef("softcap:0.5") ? "-low" : "") + "-" +
-                llvm::StringRef(mask).take_until([](char ch) { return ch == '_'; }))
-                   .str();
+      c.name = ("score." + kind +
+                (score == llvm::StringRef("softcap:0.5") ? "-low" : "") + "-" +
+                llvm::StringRef(mask).take_until([](char ch) {
+                  return ch == '_';
+                })).str();
       c.spec.numHeads = 16;
       c.spec.mask = mask;
       if (c.spec.mask == "sliding_window")
@@ -96,7 +100,8 @@ static void addScores(std::vector<Case> &cases) {
     }
   for (const char *score : {"softcap:30", "alibi"}) {
     Case c;
-    c.name = "score." + llvm::StringRef(score).split(':').first.str() + "-gqa-f32";
+    c.name =
+        "score." + llvm::StringRef(score).split(':').first.str() + "-gqa-f32";
     c.spec.numHeads = 12;
     c.spec.numKVHeads = 4;
     c.spec.headDim = c.spec.headDimV = 128;
@@ -110,7 +115,8 @@ static void addScores(std::vector<Case> &cases) {
 }
 
 /// Score code that is not in ScoreMods: every index it is given, and -inf.
-static Case customScore(const char *name, std::string body, oracle::ScoreMod reference) {
+static Case customScore(const char *name, std::string body,
+                        oracle::ScoreMod reference) {
   Case c;
   c.name = std::string("score.") + name;
   c.spec.numHeads = 6;
@@ -129,59 +135,62 @@ static Case customScore(const char *name, std::string body, oracle::ScoreMod ref
 }
 
 static void addCustomScores(std::vector<Case> &cases) {
-  cases.push_back(customScore(
-      "positions",
-      "      %c3 = arith.constant 3 : i32\n"
-      "      %c7 = arith.constant 7 : i32\n"
-      "      %bh = arith.addi %b, %h : i32\n"
-      "      %bh3 = arith.muli %bh, %c3 : i32\n"
-      "      %distance = arith.subi %qpos, %kpos : i32\n"
-      "      %sum = arith.addi %bh3, %distance : i32\n"
-      "      %bits = arith.andi %sum, %c7 : i32\n"
-      "      %bias = arith.sitofp %bits : i32 to f32\n"
-      "      %biased = arith.addf %score, %bias : f32\n"
-      "      mla.yield %biased : f32",
-      [](int64_t b, int64_t h, int64_t q, int64_t k, double score) {
-        return score + (((b + h) * 3 + q - k) & 7);
-      }));
+  cases.push_back(
+      customScore("positions",
+                  "      %c3 = arith.constant 3 : i32\n"
+                  "      %c7 = arith.constant 7 : i32\n"
+                  "      %bh = arith.addi %b, %h : i32\n"
+                  "      %bh3 = arith.muli %bh, %c3 : i32\n"
+                  "      %distance = arith.subi %qpos, %kpos : i32\n"
+                  "      %sum = arith.addi %bh3, %distance : i32\n"
+                  "      %bits = arith.andi %sum, %c7 : i32\n"
+                  "      %bias = arith.sitofp %bits : i32 to f32\n"
+                  "      %biased = arith.addf %score, %bias : f32\n"
+                  "      mla.yield %biased : f32",
+                  [](int64_t b, int64_t h, int64_t q, int64_t k, double score) {
+                    return score + (((b + h) * 3 + q - k) & 7);
+                  }));
   // -inf hides a key: every third one, and of head 1 all.
-  cases.push_back(customScore(
-      "hide",
-      "      %c0 = arith.constant 0 : i32\n"
-      "      %c1 = arith.constant 1 : i32\n"
-      "      %c3 = arith.constant 3 : i32\n"
-      "      %inf = arith.constant 0xFF800000 : f32\n"
-      "      %rest = arith.remsi %kpos, %c3 : i32\n"
-      "      %third = arith.cmpi eq, %rest, %c0 : i32\n"
-      "      %head = arith.cmpi eq, %h, %c1 : i32\n"
-      "      %hidden = arith.ori %third, %head : i1\n"
-      "      %kept = arith.select %hidden, %inf, %score : f32\n"
-      "      mla.yield %kept : f32",
-      [](int64_t, int64_t h, int64_t, int64_t k, double score) {
-        return k % 3 == 0 || h == 1 ? -HUGE_VAL : score;
-      }));
+  cases.push_back(
+      customScore("hide",
+                  "      %c0 = arith.constant 0 : i32\n"
+                  "      %c1 = arith.constant 1 : i32\n"
+                  "      %c3 = arith.constant 3 : i32\n"
+                  "      %inf = arith.constant 0xFF800000 : f32\n"
+                  "      %rest = arith.remsi %kpos, %c3 : i32\n"
+                  "      %third = arith.cmpi eq, %rest, %c0 : i32\n"
+                  "      %head = arith.cmpi eq, %h, %c1 : i32\n"
+                  "      %hidden = arith.ori %third, %head : i1\n"
+                  "      %kept = arith.select %hidden, %inf, %score : f32\n"
+                  "      mla.yield %kept : f32",
+                  [](int64_t, int64_t h, int64_t, int64_t k, double score) {
+                    return k % 3 == 0 || h == 1 ? -HUGE_VAL : score;
+                  }));
   // Hides the first 200 keys: whole pieces of a split see nothing.
+  cases.push_back(
+      customScore("hide-first",
+                  "      %first = arith.constant 200 : i32\n"
+                  "      %inf = arith.constant 0xFF800000 : f32\n"
+                  "      %hidden = arith.cmpi slt, %kpos, %first : i32\n"
+                  "      %kept = arith.select %hidden, %inf, %score : f32\n"
+                  "      mla.yield %kept : f32",
+                  [](int64_t, int64_t, int64_t, int64_t k, double score) {
+                    return k < 200 ? -HUGE_VAL : score;
+                  }));
+  cases.push_back(
+      customScore("temperature",
+                  "      %c = arith.constant 0.5 : f32\n"
+                  "      %scaled = arith.mulf %score, %c : f32\n"
+                  "      %sine = math.sin %scaled : f32\n"
+                  "      mla.yield %sine : f32",
+                  [](int64_t, int64_t, int64_t, int64_t, double score) {
+                    return std::sin(score / 2);
+                  }));
   cases.push_back(customScore(
-      "hide-first",
-      "      %first = arith.constant 200 : i32\n"
-      "      %inf = arith.constant 0xFF800000 : f32\n"
-      "      %hidden = arith.cmpi slt, %kpos, %first : i32\n"
-      "      %kept = arith.select %hidden, %inf, %score : f32\n"
-      "      mla.yield %kept : f32",
-      [](int64_t, int64_t, int64_t, int64_t k, double score) {
-        return k < 200 ? -HUGE_VAL : score;
-      }));
-  cases.push_back(customScore(
-      "temperature",
-      "      %c = arith.constant 0.5 : f32\n"
-      "      %scaled = arith.mulf %score, %c : f32\n"
-      "      %sine = math.sin %scaled : f32\n"
-      "      mla.yield %sine : f32",
-      [](int64_t, int64_t, int64_t, int64_t, double score) { return std::sin(score / 2); }));
-  cases.push_back(customScore("constant",
-                              "      %c = arith.constant 2.5 : f32\n"
-                              "      mla.yield %c : f32",
-                              [](int64_t, int64_t, int64_t, int64_t, double) { return 2.5; }));
+      "constant",
+      "      %c = arith.constant 2.5 : f32\n"
+      "      mla.yield %c : f32",
+      [](int64_t, int64_t, int64_t, int64_t, double) { return 2.5; }));
 }
 
 void addMaskCases(std::vector<Case> &cases) {

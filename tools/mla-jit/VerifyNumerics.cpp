@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Numbers that can be worked out by hand: A1, A2, A5, A6, A7 and A10 of the case
-// log. The figures are its right values.
+// Numbers that can be worked out by hand: A1, A2, A5, A6, A7 and A10 of the
+// case log. The figures are its right values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +39,15 @@ static constexpr DType kFloats[] = {DType::BF16, DType::F16, DType::F32};
 static double zero(int64_t, int64_t, int64_t) { return 0; }
 
 /// Requires every head of a row to have this first column of out and this LSE.
-static Error expectRow(const Problem &problem, const Results &results, int64_t row, double out,
-                       double lse, double lseTolerance) {
+static Error expectRow(const Problem &problem, const Results &results,
+                       int64_t row, double out, double lse,
+                       double lseTolerance) {
   for (int64_t head = 0; head < results.numHeads(); ++head) {
     if (Error error = expectNear("out", results.outAt(row, head, 0), out,
                                  roundingOf(problem.spec.outDType, out)))
       return error;
-    if (Error error = expectNear("lse", results.lseAt(row, head), lse, lseTolerance))
+    if (Error error =
+            expectNear("lse", results.lseAt(row, head), lse, lseTolerance))
       return error;
   }
   return Error::success();
@@ -56,7 +58,8 @@ static Error expectRow(const Problem &problem, const Results &results, int64_t r
 //===----------------------------------------------------------------------===//
 
 /// Empty requests give (+0, -inf); the others what they give alone.
-static Error checkEmptyRequests(CaseRun &run, const Problem &problem, const Results &results) {
+static Error checkEmptyRequests(CaseRun &run, const Problem &problem,
+                                const Results &results) {
   int64_t batch = problem.inputs.view("seq_lens").shape[0];
   int64_t queries = results.numRows() / batch;
   for (int64_t b = 0; b < batch; ++b) {
@@ -75,16 +78,16 @@ static Error checkEmptyRequests(CaseRun &run, const Problem &problem, const Resu
     if (!alone)
       return alone.takeError();
     for (int64_t i = 0; i < queries; ++i)
-      if (Error error =
-              expectSameRow("alone against in a batch", results, b * queries + i, *alone, i))
+      if (Error error = expectSameRow("alone against in a batch", results,
+                                      b * queries + i, *alone, i))
         return error;
   }
   return Error::success();
 }
 
 static void addA1(std::vector<Case> &cases) {
-  auto add = [&](const char *name, std::vector<int64_t> seqLens, int64_t sQ, const char *mask,
-                 double qStd = 1) {
+  auto add = [&](const char *name, std::vector<int64_t> seqLens, int64_t sQ,
+                 const char *mask, double qStd = 1) {
     Case c;
     c.name = std::string("A1.") + name;
     c.spec = headsSpec(16, mask);
@@ -122,7 +125,8 @@ static void replaceUnused(Problem &problem, double value) {
 }
 
 /// The bits are those of a run with zeros, or infinities, in unused memory.
-static Error checkTail(CaseRun &run, const Problem &problem, const Results &results) {
+static Error checkTail(CaseRun &run, const Problem &problem,
+                       const Results &results) {
   for (double value : {0.0, HUGE_VAL}) {
     auto other = run.makeProblem(problem.spec, run.testCase.shapes.front());
     if (!other)
@@ -132,9 +136,10 @@ static Error checkTail(CaseRun &run, const Problem &problem, const Results &resu
     auto otherResults = run.launch(*other);
     if (!otherResults)
       return otherResults.takeError();
-    if (Error error = expectSameBits(value == 0 ? "NaN against zeros past the end"
-                                                : "NaN against inf past the end",
-                                     results, *otherResults))
+    if (Error error =
+            expectSameBits(value == 0 ? "NaN against zeros past the end"
+                                      : "NaN against inf past the end",
+                           results, *otherResults))
       return error;
   }
   return Error::success();
@@ -145,8 +150,10 @@ static double pattern(int64_t, int64_t key, int64_t column) {
   return (key * 31 + column * 17) % 64 / 16.0 - 2;
 }
 
-/// Zero queries see all keys alike: the logarithm of their number, and V's mean.
-static Error checkMean(CaseRun &, const Problem &problem, const Results &results) {
+/// Zero queries see all keys alike: the logarithm of their number, and V's
+/// mean.
+static Error checkMean(CaseRun &, const Problem &problem,
+                       const Results &results) {
   int64_t numKeys = integerAt(problem, "seq_lens", 0);
   for (int64_t head = 0; head < results.numHeads(); ++head) {
     for (int64_t column = 0; column < problem.spec.headDimV; ++column) {
@@ -154,11 +161,13 @@ static Error checkMean(CaseRun &, const Problem &problem, const Results &results
       for (int64_t key = 0; key < numKeys; ++key)
         sum += pattern(0, key, column);
       double mean = sum / numKeys;
-      if (Error error = expectNear("mean of V", results.outAt(0, head, column), mean,
-                                   roundingOf(problem.spec.outDType, mean)))
+      if (Error error =
+              expectNear("mean of V", results.outAt(0, head, column), mean,
+                         roundingOf(problem.spec.outDType, mean)))
         return error;
     }
-    if (Error error = expectNear("lse", results.lseAt(0, head), std::log(numKeys), 1e-6))
+    if (Error error =
+            expectNear("lse", results.lseAt(0, head), std::log(numKeys), 1e-6))
       return error;
   }
   return Error::success();
@@ -168,7 +177,8 @@ static void addA2(std::vector<Case> &cases) {
   for (DType dtype : kFloats)
     for (bool rope : {false, true}) {
       Case c;
-      c.name = std::string("A2.tail-") + std::string(toString(dtype)) + (rope ? "-rope" : "");
+      c.name = std::string("A2.tail-") + std::string(toString(dtype)) +
+               (rope ? "-rope" : "");
       c.spec = typedSpec(dtype);
       c.spec.mask = "causal";
       c.spec.ropeDim = rope ? 64 : 0;
@@ -212,21 +222,25 @@ static void addA2(std::vector<Case> &cases) {
 /// V of the first request is 1, of the second -1; q is zero.
 static Error zeroLogits(Problem &problem) {
   setQueries(problem, zero);
-  setKeys(problem, [](int64_t request, int64_t, int64_t) { return request ? -1 : 1; });
+  setKeys(problem,
+          [](int64_t request, int64_t, int64_t) { return request ? -1 : 1; });
   return Error::success();
 }
 
 /// Two shards of 2 and 8 keys, merged by natural logarithms: -0.6 and ln 10.
-static Error checkShards(CaseRun &, const Problem &problem, const Results &results) {
+static Error checkShards(CaseRun &, const Problem &problem,
+                         const Results &results) {
   for (int64_t head = 0; head < results.numHeads(); ++head) {
     double lse[] = {results.lseAt(0, head), results.lseAt(1, head)};
     double weights[] = {std::exp(lse[0]), std::exp(lse[1])};
     double total = weights[0] + weights[1];
-    double out =
-        (weights[0] * results.outAt(0, head, 0) + weights[1] * results.outAt(1, head, 0)) / total;
+    double out = (weights[0] * results.outAt(0, head, 0) +
+                  weights[1] * results.outAt(1, head, 0)) /
+                 total;
     if (Error error = expectNear("merged out", out, -0.6, 1e-6))
       return error;
-    if (Error error = expectNear("merged lse", std::log(total), std::log(10), 1e-6))
+    if (Error error =
+            expectNear("merged lse", std::log(total), std::log(10), 1e-6))
       return error;
     if (Error error = expectNear("lse of 8", lse[1], 2.0794415, 1e-6))
       return error;
@@ -235,8 +249,10 @@ static Error checkShards(CaseRun &, const Problem &problem, const Results &resul
 }
 
 /// The same within the kernel: 2 tiles of V = 1, 8 of V = -1.
-static Error checkMergedTiles(CaseRun &, const Problem &problem, const Results &results) {
-  return expectRow(problem, results, 0, -0.6, std::log(640), 1e-6 * std::log(640));
+static Error checkMergedTiles(CaseRun &, const Problem &problem,
+                              const Results &results) {
+  return expectRow(problem, results, 0, -0.6, std::log(640),
+                   1e-6 * std::log(640));
 }
 
 static void addA5(std::vector<Case> &cases) {
@@ -255,7 +271,8 @@ static void addA5(std::vector<Case> &cases) {
     c.splits = {0, 1, 2, 5, 10};
     c.edit = [](Problem &problem) {
       setQueries(problem, zero);
-      setKeys(problem, [](int64_t, int64_t key, int64_t) { return key < 128 ? 1 : -1; });
+      setKeys(problem,
+              [](int64_t, int64_t key, int64_t) { return key < 128 ? 1 : -1; });
       return Error::success();
     };
     c.check = checkMergedTiles;
@@ -269,8 +286,8 @@ static void addA5(std::vector<Case> &cases) {
 
 /// Two keys with V = e0 and e1 count, `distance` apart; those between weigh 0.
 /// Their logits are in the first column past V: q is 1 there.
-static Case logitsCase(std::string name, double first, double second, int64_t distance,
-                       double scale) {
+static Case logitsCase(std::string name, double first, double second,
+                       int64_t distance, double scale) {
   Case c;
   c.name = std::move(name);
   c.spec = headsSpec(16, "none");
@@ -278,7 +295,8 @@ static Case logitsCase(std::string name, double first, double second, int64_t di
   c.splits = {0, 1, 2};
   c.scale = scale;
   c.edit = [=](Problem &problem) {
-    setQueries(problem, [](int64_t, int64_t, int64_t column) { return column == 512; });
+    setQueries(problem,
+               [](int64_t, int64_t, int64_t column) { return column == 512; });
     setKeys(problem, [=](int64_t, int64_t key, int64_t column) -> double {
       bool isFirst = key == 0, isSecond = key == distance;
       if (column == 512)
@@ -287,18 +305,22 @@ static Case logitsCase(std::string name, double first, double second, int64_t di
     });
     return Error::success();
   };
-  c.check = [=](CaseRun &, const Problem &problem, const Results &results) -> Error {
+  c.check = [=](CaseRun &, const Problem &problem,
+                const Results &results) -> Error {
     double high = std::max(first, second) * scale;
-    double sum = std::exp(first * scale - high) + std::exp(second * scale - high);
-    double want[] = {std::exp(first * scale - high) / sum, std::exp(second * scale - high) / sum};
+    double sum =
+        std::exp(first * scale - high) + std::exp(second * scale - high);
+    double want[] = {std::exp(first * scale - high) / sum,
+                     std::exp(second * scale - high) / sum};
     double lse = high + std::log(sum);
     for (int64_t head = 0; head < 16; ++head) {
       for (int column : {0, 1})
-        if (Error error = expectNear("out", results.outAt(0, head, column), want[column],
-                                     roundingOf(problem.spec.outDType, want[column])))
+        if (Error error =
+                expectNear("out", results.outAt(0, head, column), want[column],
+                           roundingOf(problem.spec.outDType, want[column])))
           return error;
-      if (Error error =
-              expectNear("lse", results.lseAt(0, head), lse, 1e-6 + std::fabs(lse) * 1e-7))
+      if (Error error = expectNear("lse", results.lseAt(0, head), lse,
+                                   1e-6 + std::fabs(lse) * 1e-7))
         return error;
     }
     return Error::success();
@@ -317,7 +339,8 @@ static void addA6(std::vector<Case> &cases) {
                    {"1e4", 1, -1, 1e4},
                    {"minus1e4", -1, 1, 1e4}})
     for (int64_t distance : {1, 64, 130}) {
-      Case c = logitsCase(std::string("A6.") + l.name + "-apart" + std::to_string(distance),
+      Case c = logitsCase(std::string("A6.") + l.name + "-apart" +
+                              std::to_string(distance),
                           l.first, l.second, distance, l.scale);
       cases.push_back(c);
       if (distance != 64)
@@ -355,7 +378,8 @@ static Error checkScales(CaseRun &run, const Problem &, const Results &) {
   for (Want want : {Want{std::pow(576, -0.5), 0.5825702, 0.8736389},
                     {std::pow(192, -0.5), 0.6404575, 1.0229228},
                     {0.1352338, 0.7468477, 1.3737642}}) {
-    auto problem = run.makeProblem(run.testCase.spec, run.testCase.shapes.front());
+    auto problem =
+        run.makeProblem(run.testCase.spec, run.testCase.shapes.front());
     if (!problem)
       return problem.takeError();
     problem->softmaxScale = want.scale;
@@ -364,7 +388,8 @@ static Error checkScales(CaseRun &run, const Problem &, const Results &) {
       return results.takeError();
     if (Error error = run.compare(*problem, *results))
       return error;
-    if (Error error = expectRow(*problem, *results, 0, want.out, want.lse, 1e-6))
+    if (Error error =
+            expectRow(*problem, *results, 0, want.out, want.lse, 1e-6))
       return error;
   }
   if (run.suite.numKernels() != numKernels)
@@ -380,9 +405,12 @@ static void addA7(std::vector<Case> &cases) {
     c.spec.outDType = outDType;
     c.shapes = {lengths({2})};
     c.edit = [](Problem &problem) {
-      setQueries(problem, [](int64_t, int64_t, int64_t column) { return column == 0 ? 8 : 0; });
-      setKeys(problem,
-              [](int64_t, int64_t key, int64_t column) { return key == 0 && column == 0; });
+      setQueries(problem, [](int64_t, int64_t, int64_t column) {
+        return column == 0 ? 8 : 0;
+      });
+      setKeys(problem, [](int64_t, int64_t key, int64_t column) {
+        return key == 0 && column == 0;
+      });
       return Error::success();
     };
     c.check = checkScales;
@@ -396,9 +424,11 @@ static void addA7(std::vector<Case> &cases) {
 
 /// q = 0 and V row j = j: a row that sees n keys gives (n - 1) / 2 and ln n.
 static void addA10(std::vector<Case> &cases) {
-  auto add = [&](const char *name, int64_t sQ, int64_t length, DType outDType, bool slow = false) {
+  auto add = [&](const char *name, int64_t sQ, int64_t length, DType outDType,
+                 bool slow = false) {
     Case c;
-    c.name = std::string("A10.") + name + (outDType == DType::F32 ? "-f32" : "");
+    c.name =
+        std::string("A10.") + name + (outDType == DType::F32 ? "-f32" : "");
     c.spec = headsSpec(16);
     c.spec.outDType = outDType;
     c.shapes = {lengths({length}, sQ)};
@@ -409,14 +439,16 @@ static void addA10(std::vector<Case> &cases) {
       setKeys(problem, [](int64_t, int64_t key, int64_t) { return key; });
       return Error::success();
     };
-    c.check = [=](CaseRun &, const Problem &problem, const Results &results) -> Error {
+    c.check = [=](CaseRun &, const Problem &problem,
+                  const Results &results) -> Error {
       for (int64_t i = 0; i < sQ; ++i) {
         int64_t seen = length - sQ + i + 1;
         for (int64_t head = 0; seen <= 0 && head < results.numHeads(); ++head)
           if (Error error = expectEmpty(results, i, head))
             return error;
         if (seen > 0)
-          if (Error error = expectRow(problem, results, i, (seen - 1) / 2.0, std::log(seen), 1e-6))
+          if (Error error = expectRow(problem, results, i, (seen - 1) / 2.0,
+                                      std::log(seen), 1e-6))
             return error;
       }
       return Error::success();

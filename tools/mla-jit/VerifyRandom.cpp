@@ -34,10 +34,11 @@ public:
 private:
   /// Uniform in [low, high]; not by <random>'s distributions, which differ
   /// between libraries.
-  int64_t number(int64_t low, int64_t high) { return low + engine() % (high - low + 1); }
+  int64_t number(int64_t low, int64_t high) {
+    return low + engine() % (high - low + 1);
+  }
   bool chance(int percent) { return number(0, 99) < percent; }
-  template <typename T>
-  T oneOf(std::initializer_list<T> values) {
+  template <typename T> T oneOf(std::initializer_list<T> values) {
     return values.begin()[number(0, values.size() - 1)];
   }
 
@@ -52,21 +53,29 @@ private:
 
 void RandomCase::makeSpec() {
   Spec &s = c.spec;
-  auto floats = [&] { return oneOf({DType::BF16, DType::BF16, DType::F16, DType::F32}); };
+  auto floats = [&] {
+    return oneOf({DType::BF16, DType::BF16, DType::F16, DType::F32});
+  };
   s.qDType = floats();
   s.kvDType = chance(60) ? s.qDType : floats();
   s.outDType = chance(60) ? s.qDType : floats();
 
   s.numKVHeads = oneOf<int64_t>({1, 1, 1, 2, 3, 8});
   s.numHeads =
-      s.numKVHeads * (s.numKVHeads > 1 ? number(1, 9) : oneOf<int64_t>({1, 2, 5, 8, 16, 17, 40, 128}));
+      s.numKVHeads * (s.numKVHeads > 1
+                          ? number(1, 9)
+                          : oneOf<int64_t>({1, 2, 5, 8, 16, 17, 40, 128}));
   bool isMLA = s.numKVHeads == 1 && chance(40);
   s.headDim = isMLA ? 576 : 8 * number(1, 32);
-  s.ropeDim = isMLA ? oneOf<int64_t>({0, 64}) : chance(40) ? 8 * number(0, s.headDim / 8 - 1) : 0;
+  s.ropeDim = isMLA        ? oneOf<int64_t>({0, 64})
+              : chance(40) ? 8 * number(0, s.headDim / 8 - 1)
+                           : 0;
   s.headDimV = isMLA ? 512 : 8 * number(1, (s.headDim - s.ropeDim) / 8);
 
-  s.layout = oneOf({KVLayout::Dense, KVLayout::Paged, KVLayout::Paged, KVLayout::CSR});
-  s.pageSize = oneOf<int64_t>({1, 2, 3, 7, 16, 17, 32, 61, 64, 64, 100, 128, 256});
+  s.layout =
+      oneOf({KVLayout::Dense, KVLayout::Paged, KVLayout::Paged, KVLayout::CSR});
+  s.pageSize =
+      oneOf<int64_t>({1, 2, 3, 7, 16, 17, 32, 61, 64, 64, 100, 128, 256});
   s.tableRows = s.layout != KVLayout::Dense && chance(30);
   s.tableDType = oneOf({DType::I32, DType::I64});
   s.lengthDType = oneOf({DType::I32, DType::I64});
@@ -74,7 +83,8 @@ void RandomCase::makeSpec() {
 
   s.mask = oneOf({"none", "causal", "causal", "sliding_window"});
   if (s.mask == "sliding_window")
-    c.maskParameters = {{"window", static_cast<double>(oneOf({1, 2, 63, 64, 65, 200, 1000}))}};
+    c.maskParameters = {
+        {"window", static_cast<double>(oneOf({1, 2, 63, 64, 65, 200, 1000}))}};
   c.score = oneOf({"", "", "", "softcap:20", "alibi"});
   s.rowLocalSplits = chance(25);
   c.scale = oneOf({kScale, 0.05, 0.3});
@@ -115,6 +125,8 @@ void RandomCase::makeShapes() {
   c.splits = {0, number(1, 4), oneOf<int64_t>({5, 16, 64})};
 }
 
-Case makeRandomCase(uint64_t seed, int index) { return RandomCase(seed, index).make(); }
+Case makeRandomCase(uint64_t seed, int index) {
+  return RandomCase(seed, index).make();
+}
 
 } // namespace mla_jit::verify

@@ -55,11 +55,14 @@ Expected<Engine *> Suite::engineOf(const std::string &cpu, int numWorkers) {
 static std::string keyOf(const Spec &s) {
   std::string key;
   llvm::raw_string_ostream stream(key);
-  for (DType dtype : {s.qDType, s.kvDType, s.outDType, s.tableDType, s.lengthDType})
+  for (DType dtype :
+       {s.qDType, s.kvDType, s.outDType, s.tableDType, s.lengthDType})
     stream << toString(dtype) << ' ';
-  for (int64_t number : {s.numHeads, s.numKVHeads, s.headDim, s.headDimV, s.ropeDim, s.pageSize})
+  for (int64_t number :
+       {s.numHeads, s.numKVHeads, s.headDim, s.headDimV, s.ropeDim, s.pageSize})
     stream << number << ' ';
-  stream << toString(s.layout) << s.tableRows << s.raggedQ << s.rowLocalSplits << s.mask << '\n'
+  stream << toString(s.layout) << s.tableRows << s.raggedQ << s.rowLocalSplits
+         << s.mask << '\n'
          << s.schedule << '\n';
   for (const auto &[name, type] : s.scoreArguments)
     stream << name << ':' << type << '\n';
@@ -67,12 +70,13 @@ static std::string keyOf(const Spec &s) {
   return key;
 }
 
-Expected<std::shared_ptr<Kernel>> Suite::kernel(const Spec &spec, const std::string &cpu,
-                                                int numWorkers) {
+Expected<std::shared_ptr<Kernel>>
+Suite::kernel(const Spec &spec, const std::string &cpu, int numWorkers) {
   Spec key = spec;
   if (spec.layout == KVLayout::Dense)
     key.pageSize = 0;
-  auto &known = kernels[formatv("{0} {1}\n{2}", cpu, numWorkers, keyOf(key)).str()];
+  auto &known =
+      kernels[formatv("{0} {1}\n{2}", cpu, numWorkers, keyOf(key)).str()];
   if (known)
     return known;
   auto owner = engineOf(cpu, numWorkers);
@@ -80,7 +84,8 @@ Expected<std::shared_ptr<Kernel>> Suite::kernel(const Spec &spec, const std::str
     return owner.takeError();
   auto start = std::chrono::steady_clock::now();
   auto prepared = (*owner)->prepare(spec);
-  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
   seconds += elapsed.count();
   if (!prepared)
     return prepared.takeError();
@@ -109,8 +114,10 @@ bool GuardedBuffer::intact() const {
          std::all_of(data() + numBytes, data() + numBytes + kGuard, isCanary);
 }
 
-/// Offset of (row, head, 0) in elements; rows count over the leading dimensions.
-static int64_t offsetOf(const Tensor &tensor, int headAxis, int64_t row, int64_t head) {
+/// Offset of (row, head, 0) in elements; rows count over the leading
+/// dimensions.
+static int64_t offsetOf(const Tensor &tensor, int headAxis, int64_t row,
+                        int64_t head) {
   int64_t offset = head * tensor.stride[headAxis];
   for (int axis = headAxis - 1; axis >= 0; --axis) {
     int64_t extent = axis ? tensor.shape[axis] : row + 1;
@@ -121,15 +128,18 @@ static int64_t offsetOf(const Tensor &tensor, int headAxis, int64_t row, int64_t
 }
 
 int64_t Results::numRows() const {
-  return numHeads() ? out.numElements() / out.shape[out.rank - 1] / numHeads() : 0;
+  return numHeads() ? out.numElements() / out.shape[out.rank - 1] / numHeads()
+                    : 0;
 }
 
 double Results::outAt(int64_t row, int64_t head, int64_t column) const {
-  return readElement(out.data, out.dtype, offsetOf(out, out.rank - 2, row, head) + column);
+  return readElement(out.data, out.dtype,
+                     offsetOf(out, out.rank - 2, row, head) + column);
 }
 
 double Results::lseAt(int64_t row, int64_t head) const {
-  return readElement(lse.data, lse.dtype, offsetOf(lse, lse.rank - 1, row, head));
+  return readElement(lse.data, lse.dtype,
+                     offsetOf(lse, lse.rank - 1, row, head));
 }
 
 llvm::ArrayRef<uint8_t> Results::outBytes(int64_t row, int64_t head) const {
@@ -141,11 +151,13 @@ llvm::ArrayRef<uint8_t> Results::outBytes(int64_t row, int64_t head) const {
 
 llvm::ArrayRef<uint8_t> Results::lseBytes(int64_t row, int64_t head) const {
   const uint8_t *data = static_cast<const uint8_t *>(lse.data);
-  return {data + offsetOf(lse, lse.rank - 1, row, head) * sizeof(float), sizeof(float)};
+  return {data + offsetOf(lse, lse.rank - 1, row, head) * sizeof(float),
+          sizeof(float)};
 }
 
 /// A pre-filled tensor between canaries, of q's leading shape.
-static Tensor makeOutput(DType dtype, const Tensor &q, int64_t columns, const LaunchOptions &options,
+static Tensor makeOutput(DType dtype, const Tensor &q, int64_t columns,
+                         const LaunchOptions &options,
                          std::shared_ptr<GuardedBuffer> &memory) {
   Tensor tensor;
   tensor.dtype = dtype;
@@ -167,13 +179,15 @@ static Tensor makeOutput(DType dtype, const Tensor &q, int64_t columns, const La
     tensor.shape[q.rank - 1] = columns;
     tensor.stride[q.rank - 1] = 1;
   }
-  memory = std::make_shared<GuardedBuffer>(rows * heads * width * byteSize(dtype));
+  memory =
+      std::make_shared<GuardedBuffer>(rows * heads * width * byteSize(dtype));
   tensor.data = memory->data();
   return tensor;
 }
 
 /// Whether the gaps after the rows of a tensor still hold the pre-fill.
-static bool gapsIntact(const Tensor &tensor, int headAxis, int64_t columns, int64_t gap) {
+static bool gapsIntact(const Tensor &tensor, int headAxis, int64_t columns,
+                       int64_t gap) {
   int64_t rows = 1;
   for (int axis = 0; axis < headAxis; ++axis)
     rows *= tensor.shape[axis];
@@ -181,7 +195,8 @@ static bool gapsIntact(const Tensor &tensor, int headAxis, int64_t columns, int6
   size_t element = byteSize(tensor.dtype);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t head = 0; head < tensor.shape[headAxis]; ++head) {
-      const uint8_t *end = data + (offsetOf(tensor, headAxis, row, head) + columns) * element;
+      const uint8_t *end =
+          data + (offsetOf(tensor, headAxis, row, head) + columns) * element;
       for (size_t i = 0; i < gap * element; ++i)
         if (end[i] != oracle::kPrefillByte)
           return false;
@@ -193,7 +208,8 @@ static bool gapsIntact(const Tensor &tensor, int headAxis, int64_t columns, int6
 // CaseRun
 //===----------------------------------------------------------------------===//
 
-Expected<Problem> CaseRun::makeProblem(const Spec &spec, const GenOptions &shape) {
+Expected<Problem> CaseRun::makeProblem(const Spec &spec,
+                                       const GenOptions &shape) {
   Problem problem;
   problem.spec = spec;
   auto inputs = generateInputs(spec, shape);
@@ -213,7 +229,8 @@ Expected<Problem> CaseRun::makeProblem(const Spec &spec, const GenOptions &shape
   return problem;
 }
 
-Expected<Results> CaseRun::launch(const Problem &problem, const LaunchOptions &options) {
+Expected<Results> CaseRun::launch(const Problem &problem,
+                                  const LaunchOptions &options) {
   auto kernel = suite.kernel(problem.spec, testCase.cpu, options.numWorkers);
   if (!kernel)
     return kernel.takeError();
@@ -227,8 +244,8 @@ Expected<Results> CaseRun::launch(const Problem &problem, const LaunchOptions &o
   Tensor q = arguments.tensor("q");
   Results results;
   results.memory.resize(2);
-  results.out = makeOutput(problem.spec.outDType, q, problem.spec.headDimV, options,
-                           results.memory[0]);
+  results.out = makeOutput(problem.spec.outDType, q, problem.spec.headDimV,
+                           options, results.memory[0]);
   results.lse = makeOutput(DType::F32, q, 0, options, results.memory[1]);
   Tensor out = results.out, lse = results.lse;
   if (!options.lse)
@@ -242,11 +259,13 @@ Expected<Results> CaseRun::launch(const Problem &problem, const LaunchOptions &o
       return std::move(error);
 
   GuardedBuffer workspace((*kernel)->workspaceBytes(arguments));
-  if (Error error = (*kernel)->launch(arguments, workspace.data(), workspace.size()))
+  if (Error error =
+          (*kernel)->launch(arguments, workspace.data(), workspace.size()))
     return std::move(error);
   if (!workspace.intact())
     return failure("bytes around the workspace were written");
-  for (auto [memory, name] : llvm::zip_equal(results.memory, llvm::ArrayRef{"out", "lse"}))
+  for (auto [memory, name] :
+       llvm::zip_equal(results.memory, llvm::ArrayRef{"out", "lse"}))
     if (!memory->intact())
       return failure("bytes around {0} were written", name);
   if (!gapsIntact(out, q.rank - 2, problem.spec.headDimV, options.outGap) ||
@@ -264,14 +283,15 @@ Error CaseRun::compare(const oracle::Result &expected, const Results &results) {
   for (const GenOptions &shape : testCase.shapes)
     deviation = std::max(deviation, shape.qStd);
   tolerance.lseAbs *= deviation;
-  oracle::Comparison comparison = oracle::compare(
-      expected, results.out, results.lse.data ? results.lse : Tensor(), tolerance);
+  oracle::Comparison comparison =
+      oracle::compare(expected, results.out,
+                      results.lse.data ? results.lse : Tensor(), tolerance);
   maxOutError = std::max(maxOutError, comparison.maxOutError);
   maxLseError = std::max(maxLseError, comparison.maxLseError);
   if (comparison.passed)
     return Error::success();
-  return failure("{0} ({1} elements differ from the oracle)", comparison.firstMismatch,
-                 comparison.mismatches);
+  return failure("{0} ({1} elements differ from the oracle)",
+                 comparison.firstMismatch, comparison.mismatches);
 }
 
 static Expected<oracle::Result> evaluate(const Problem &problem) {
@@ -288,7 +308,8 @@ Error CaseRun::compare(const Problem &problem, const Results &results) {
   return compare(*expected, results);
 }
 
-Expected<Results> CaseRun::runProblem(const Spec &spec, const GenOptions &shape, int64_t numSplits,
+Expected<Results> CaseRun::runProblem(const Spec &spec, const GenOptions &shape,
+                                      int64_t numSplits,
                                       const LaunchOptions &options) {
   auto problem = makeProblem(spec, shape);
   if (!problem)
@@ -339,7 +360,8 @@ Error CaseRun::run() {
           return results.takeError();
         if (Error error = compare(*expected, *results))
           return error;
-        return testCase.check ? testCase.check(*this, *problem, *results) : Error::success();
+        return testCase.check ? testCase.check(*this, *problem, *results)
+                              : Error::success();
       }();
       if (!error)
         continue;
@@ -348,7 +370,8 @@ Error CaseRun::run() {
       Case one = testCase;
       one.shapes = {shape};
       one.splits = {splits};
-      return failure("{0}: {1}", describe(one), llvm::toString(std::move(error)));
+      return failure("{0}: {1}", describe(one),
+                     llvm::toString(std::move(error)));
     }
   }
   return Error::success();

@@ -31,7 +31,8 @@ static GenOptions varied(int64_t batch, int64_t length, int64_t sQ) {
   return shape;
 }
 
-static Case headsCase(std::string name, int64_t numHeads, std::vector<GenOptions> shapes) {
+static Case headsCase(std::string name, int64_t numHeads,
+                      std::vector<GenOptions> shapes) {
   Case c;
   c.name = std::move(name);
   c.spec.numHeads = numHeads;
@@ -39,7 +40,8 @@ static Case headsCase(std::string name, int64_t numHeads, std::vector<GenOptions
   return c;
 }
 
-static Case raggedCase(std::string name, int64_t numHeads, std::vector<int64_t> qLens,
+static Case raggedCase(std::string name, int64_t numHeads,
+                       std::vector<int64_t> qLens,
                        std::vector<int64_t> seqLens) {
   Case c = headsCase(std::move(name), numHeads, {lengths(std::move(seqLens))});
   c.spec.raggedQ = true;
@@ -53,11 +55,13 @@ static Case raggedCase(std::string name, int64_t numHeads, std::vector<int64_t> 
 //===----------------------------------------------------------------------===//
 
 static void addDenseLists(std::vector<Case> &cases) {
-  cases.push_back(headsCase("list.h128", 128, {uniform(1, 50), uniform(1, 1024), uniform(2, 2048)}));
+  cases.push_back(headsCase(
+      "list.h128", 128, {uniform(1, 50), uniform(1, 1024), uniform(2, 2048)}));
   cases.push_back(headsCase("list.h128-4096", 128, {uniform(1, 4096)}));
-  cases.push_back(headsCase("list.h16", 16, {uniform(1, 50), uniform(1, 1024)}));
   cases.push_back(
-      headsCase("list.h64", 64, {uniform(1, 50), uniform(1, 1024), uniform(1, 2048)}));
+      headsCase("list.h16", 16, {uniform(1, 50), uniform(1, 1024)}));
+  cases.push_back(headsCase(
+      "list.h64", 64, {uniform(1, 50), uniform(1, 1024), uniform(1, 2048)}));
   for (int64_t batch : {0, 1, 27})
     cases.push_back(headsCase("list.batch" + std::to_string(batch), 16,
                               {uniform(batch, 50), uniform(batch, 200, 3)}));
@@ -66,7 +70,8 @@ static void addDenseLists(std::vector<Case> &cases) {
     queries.push_back(uniform(2, 300, sQ));
   cases.push_back(headsCase("list.q1-8-h16", 16, queries));
   cases.push_back(headsCase("list.q1-8-h128", 128, queries));
-  cases.push_back(headsCase("list.wide-batch", 8, {uniform(128, 64), uniform(64, 100)}));
+  cases.push_back(
+      headsCase("list.wide-batch", 8, {uniform(128, 64), uniform(64, 100)}));
   cases.push_back(headsCase("list.32k", 8, {uniform(1, 32768)}));
   cases.push_back(headsCase("list.64k", 4, {uniform(1, 65536)}));
   for (const char *name : {"list.32k", "list.64k", "list.h128-4096"})
@@ -76,16 +81,22 @@ static void addDenseLists(std::vector<Case> &cases) {
 }
 
 static void addPagedLists(std::vector<Case> &cases) {
-  cases.push_back(headsCase("list.ragged-kv", 16,
-                            {lengths({30, 50, 80, 100}), lengths({30, 256, 640, 1024}),
-                             lengths({30, 128, 256, 512, 1024, 4096})}));
-  cases.push_back(headsCase("list.ragged-kv-32k", 8,
-                            {lengths({30, 1024, 8192, 32768}), lengths({30, 512, 4096, 16384})}));
+  cases.push_back(
+      headsCase("list.ragged-kv", 16,
+                {lengths({30, 50, 80, 100}), lengths({30, 256, 640, 1024}),
+                 lengths({30, 128, 256, 512, 1024, 4096})}));
+  cases.push_back(headsCase(
+      "list.ragged-kv-32k", 8,
+      {lengths({30, 1024, 8192, 32768}), lengths({30, 512, 4096, 16384})}));
   cases.back().slow = true;
-  cases.push_back(raggedCase("list.ragged-q-h16", 16, {1, 3, 2, 4}, {256, 1024, 512, 2048}));
-  cases.push_back(raggedCase("list.ragged-q-h128", 128, {2, 1, 5, 3}, {256, 1024, 512, 1024}));
-  cases.push_back(raggedCase("list.ragged-q-empty", 16, {0, 3, 0, 4, 0}, {256, 0, 0, 2, 17}));
-  cases.push_back(raggedCase("list.ragged-q-none", 16, {0, 0, 0}, {256, 0, 17}));
+  cases.push_back(raggedCase("list.ragged-q-h16", 16, {1, 3, 2, 4},
+                             {256, 1024, 512, 2048}));
+  cases.push_back(raggedCase("list.ragged-q-h128", 128, {2, 1, 5, 3},
+                             {256, 1024, 512, 1024}));
+  cases.push_back(raggedCase("list.ragged-q-empty", 16, {0, 3, 0, 4, 0},
+                             {256, 0, 0, 2, 17}));
+  cases.push_back(
+      raggedCase("list.ragged-q-none", 16, {0, 0, 0}, {256, 0, 17}));
   cases.push_back(raggedCase("list.ragged-q-batch0", 16, {}, {}));
 }
 
@@ -93,7 +104,8 @@ static void addPagedLists(std::vector<Case> &cases) {
 static void addFlashMLAGrid(std::vector<Case> &cases) {
   for (int64_t numHeads : {1, 3, 9, 63, 64, 126, 128})
     for (const char *mask : {"causal", "none"}) {
-      Case c = headsCase("flashmla.h" + std::to_string(numHeads) + "-" + mask, numHeads, {});
+      Case c = headsCase("flashmla.h" + std::to_string(numHeads) + "-" + mask,
+                         numHeads, {});
       c.spec.mask = mask;
       for (int64_t batch : {1, 2, 6})
         for (int64_t sQ : {1, 2, 4})
@@ -119,7 +131,8 @@ static void addTypes(std::vector<Case> &cases) {
     for (DType kv : kFloats)
       for (DType out : kFloats) {
         Case c = headsCase("dtype." + std::string(toString(q)) + "-" +
-                               std::string(toString(kv)) + "-" + std::string(toString(out)),
+                               std::string(toString(kv)) + "-" +
+                               std::string(toString(out)),
                            16, {lengths({130, 0, 65}, 2)});
         c.spec.qDType = q;
         c.spec.kvDType = kv;
@@ -140,25 +153,29 @@ static void addTypes(std::vector<Case> &cases) {
 
 static void addSchedules(std::vector<Case> &cases) {
   using Edits = std::vector<std::pair<std::string, std::string>>;
-  const Edits edits[] = {
-      {{"block_n", "16"}},
-      {{"block_n", "32"}},
-      {{"block_n", "256"}},
-      {{"block_m", "4"}, {"qk", "4x4"}, {"pv", "2x2"}},
-      {{"block_m", "1"}, {"qk", "1x1"}, {"pv", "1x1"}},
-      {{"block_m", "48"}, {"qk", "8x2"}, {"pv", "6x2"}},
-      {{"block_m", "128"}, {"qk", "4x2"}, {"pv", "8x1"}},
-      {{"split", "whole"}},
-      {{"split", "row_local"}, {"split_tiles", "1"}},
-      {{"split", "row_local"}, {"split_tiles", "5"}},
-      {{"kv", "direct"}},
-      {{"kv", "staged"}},
-      {{"kv", "staged"}, {"block_n", "16"}, {"block_m", "2"}, {"qk", "2x2"}, {"pv", "2x3"}}};
+  const Edits edits[] = {{{"block_n", "16"}},
+                         {{"block_n", "32"}},
+                         {{"block_n", "256"}},
+                         {{"block_m", "4"}, {"qk", "4x4"}, {"pv", "2x2"}},
+                         {{"block_m", "1"}, {"qk", "1x1"}, {"pv", "1x1"}},
+                         {{"block_m", "48"}, {"qk", "8x2"}, {"pv", "6x2"}},
+                         {{"block_m", "128"}, {"qk", "4x2"}, {"pv", "8x1"}},
+                         {{"split", "whole"}},
+                         {{"split", "row_local"}, {"split_tiles", "1"}},
+                         {{"split", "row_local"}, {"split_tiles", "5"}},
+                         {{"kv", "direct"}},
+                         {{"kv", "staged"}},
+                         {{"kv", "staged"},
+                          {"block_n", "16"},
+                          {"block_m", "2"},
+                          {"qk", "2x2"},
+                          {"pv", "2x3"}}};
   for (int64_t numHeads : {6, 33})
     for (auto [i, edit] : llvm::enumerate(edits)) {
       // Sizes that blocks do not divide.
-      Case c = headsCase("schedule." + std::to_string(i) + "-h" + std::to_string(numHeads),
-                         numHeads, {lengths({17, 0, 300, 64}), lengths({65, 130, 1}, 3)});
+      Case c = headsCase(
+          "schedule." + std::to_string(i) + "-h" + std::to_string(numHeads),
+          numHeads, {lengths({17, 0, 300, 64}), lengths({65, 130, 1}, 3)});
       c.spec.headDim = numHeads == 6 ? 576 : 200;
       c.spec.headDimV = numHeads == 6 ? 512 : 136;
       c.splits = {0, 1, 3, 64};

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// What the cases of `mla-jit verify` are made of. A case is data (a spec, shapes,
-// split counts) and, where agreement with the oracle is not all, a checker. No
-// case knows how an engine runs its kernels.
+// What the cases of `mla-jit verify` are made of. A case is data (a spec,
+// shapes, split counts) and, where agreement with the oracle is not all, a
+// checker. No case knows how an engine runs its kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,8 +118,8 @@ public:
 /// How a launch departs from the plain one.
 struct LaunchOptions {
   bool lse = true;
-  int numWorkers = 0;    ///< 0: the engine's
-  int64_t outGap = 0;    ///< elements after each row of out and lse
+  int numWorkers = 0;        ///< 0: the engine's
+  int64_t outGap = 0;        ///< elements after each row of out and lse
   bool headMajorOut = false; ///< heads outermost in the memory of out and lse
   /// Called last before the launch.
   std::function<llvm::Error(Arguments &)> bind;
@@ -132,8 +132,8 @@ public:
 
   /// The kernel of a spec, compiled at first use. An empty `cpu` and 0 workers
   /// are the engine's own.
-  llvm::Expected<std::shared_ptr<Kernel>> kernel(const Spec &spec, const std::string &cpu = "",
-                                                 int numWorkers = 0);
+  llvm::Expected<std::shared_ptr<Kernel>>
+  kernel(const Spec &spec, const std::string &cpu = "", int numWorkers = 0);
   int numKernels() const { return kernels.size(); }
   double compileSeconds() const { return seconds; }
 
@@ -150,20 +150,24 @@ private:
 /// One case as it runs.
 class CaseRun {
 public:
-  CaseRun(Suite &suite, const Case &testCase) : suite(suite), testCase(testCase) {}
+  CaseRun(Suite &suite, const Case &testCase)
+      : suite(suite), testCase(testCase) {}
 
   /// All of the case.
   llvm::Error run();
 
   /// The case's problem with another spec or shape.
-  llvm::Expected<Problem> makeProblem(const Spec &spec, const GenOptions &shape);
+  llvm::Expected<Problem> makeProblem(const Spec &spec,
+                                      const GenOptions &shape);
   /// Launches; checks that memory around the results is untouched.
-  llvm::Expected<Results> launch(const Problem &problem, const LaunchOptions &options = {});
+  llvm::Expected<Results> launch(const Problem &problem,
+                                 const LaunchOptions &options = {});
   /// Compares with the oracle.
   llvm::Error compare(const Problem &problem, const Results &results);
   /// Makes a problem, launches and compares.
   llvm::Expected<Results> runProblem(const Spec &spec, const GenOptions &shape,
-                                     int64_t numSplits, const LaunchOptions &options = {});
+                                     int64_t numSplits,
+                                     const LaunchOptions &options = {});
 
   llvm::Expected<std::shared_ptr<Kernel>> kernel(const Spec &spec) {
     return suite.kernel(spec, testCase.cpu);
@@ -185,17 +189,20 @@ private:
 
 template <typename... Ts>
 llvm::Error failure(const char *format, Ts &&...values) {
-  return llvm::createStringError(llvm::formatv(format, std::forward<Ts>(values)...).str());
+  return llvm::createStringError(
+      llvm::formatv(format, std::forward<Ts>(values)...).str());
 }
 
 /// Requires |got - want| <= tolerance, or equal infinities.
-llvm::Error expectNear(llvm::StringRef what, double got, double want, double tolerance);
+llvm::Error expectNear(llvm::StringRef what, double got, double want,
+                       double tolerance);
 
 /// Requires out and, where both have it, lse to agree bit by bit.
-llvm::Error expectSameBits(llvm::StringRef what, const Results &got, const Results &want);
+llvm::Error expectSameBits(llvm::StringRef what, const Results &got,
+                           const Results &want);
 /// The same for row `gotRow` of one and `wantRow` of the other.
-llvm::Error expectSameRow(llvm::StringRef what, const Results &got, int64_t gotRow,
-                          const Results &want, int64_t wantRow);
+llvm::Error expectSameRow(llvm::StringRef what, const Results &got,
+                          int64_t gotRow, const Results &want, int64_t wantRow);
 /// Requires a row and head to be +0 with an LSE of -inf.
 llvm::Error expectEmpty(const Results &results, int64_t row, int64_t head);
 
@@ -207,12 +214,16 @@ double roundingOf(DType outDType, double value);
 //===----------------------------------------------------------------------===//
 
 /// Sets every element of q: value(row, head, column).
-void setQueries(Problem &problem,
-                llvm::function_ref<double(int64_t row, int64_t head, int64_t column)> value);
-/// Sets the keys of each request, all KV heads alike: value(request, key, column).
-/// For paged layouts without table_rows, and dense.
-void setKeys(Problem &problem,
-             llvm::function_ref<double(int64_t request, int64_t key, int64_t column)> value);
+void setQueries(
+    Problem &problem,
+    llvm::function_ref<double(int64_t row, int64_t head, int64_t column)>
+        value);
+/// Sets the keys of each request, all KV heads alike: value(request, key,
+/// column). For paged layouts without table_rows, and dense.
+void setKeys(
+    Problem &problem,
+    llvm::function_ref<double(int64_t request, int64_t key, int64_t column)>
+        value);
 /// The integer at `index` of a rank 1 tensor.
 int64_t integerAt(const Problem &problem, llvm::StringRef name, int64_t index);
 

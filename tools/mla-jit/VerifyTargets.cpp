@@ -37,7 +37,8 @@ void addTargetCases(std::vector<Case> &cases, Engine &engine) {
   }
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](std::initializer_list<const char *> names) {
-    return llvm::all_of(names, [&](const char *name) { return features.lookup(name); });
+    return llvm::all_of(
+        names, [&](const char *name) { return features.lookup(name); });
   };
   std::vector<std::string> cpus;
   if (hasAll({"avx2", "fma", "f16c", "bmi2"}))

@@ -37,6 +37,8 @@ static constexpr Entry kCommands[] = {
     {"compile",
      "print any stage of a compilation, from mla.decode to an object",
      makeCompileCommand},
+    {"verify", "run the whole suite of decodes against the reference",
+     makeVerifyCommand},
     {"bench", "time decode shapes against the peaks of this machine",
      makeBenchCommand},
     {"doctor", "describe this machine and check that kernels work on it",
@@ -97,7 +99,7 @@ static int runCommand(Command &command, int argc, char **argv) {
     return fail("cannot write to standard output", 1);
   }
   if (message.empty())
-    return 0;
+    return isUsage ? 2 : 0;
   if (isUsage)
     message += (" (see 'mla-jit " + command.sub.getName() + " --help')").str();
   return fail(message, isUsage ? 2 : 1);

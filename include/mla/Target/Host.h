@@ -38,8 +38,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
                 llvm::TargetMachine &machine);
 
-/// Runs LLVM's pipeline at -O2.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+/// Runs the few LLVM passes that pay for code that a schedule has shaped.
+llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// A relocatable object (ELF), or assembly.
 enum class MachineFormat { Object, Assembly };
