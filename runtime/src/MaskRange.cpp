@@ -43,40 +43,81 @@ const std::vector<std::string> &MaskRange::parameterNames() const {
   return state->parameterNames;
 }
 
+namespace {
+/// A scratch module of constants and ops on them, all of which fold.
+class Folding {
+public:
+  explicit Folding(MLIRContext *context)
+      : builder(context), loc(builder.getUnknownLoc()),
+        module(ModuleOp::create(builder, loc)) {
+    builder.setInsertionPointToEnd(module->getBody());
+  }
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value integer(int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  }
+  SmallVector<Value> integers(const std::vector<int32_t> &values) {
+    return llvm::map_to_vector(values, [&](int32_t v) { return integer(v); });
+  }
+
+  /// Folds the ops in turn: each has constant operands.
+  void fold() {
+    for (Operation &op : *module->getBody()) {
+      SmallVector<Attribute> operands;
+      for (Value operand : op.getOperands())
+        operands.push_back(known.lookup(operand));
+      SmallVector<OpFoldResult> folded;
+      if (failed(op.fold(operands, folded)) || folded.empty())
+        continue;
+      auto attribute = dyn_cast<Attribute>(folded.front());
+      known[op.getResult(0)] =
+          attribute ? attribute : known.lookup(cast<Value>(folded.front()));
+    }
+  }
+  int64_t number(Value value) const {
+    return cast<IntegerAttr>(known.at(value)).getValue().getSExtValue();
+  }
+
+  OpBuilder builder;
+  Location loc;
+
+private:
+  OwningOpRef<ModuleOp> module;
+  DenseMap<Value, Attribute> known;
+};
+} // namespace
+
+MaskRange::Keys MaskRange::keys(int64_t firstQuery, int64_t lastQuery,
+                                int64_t numKeys,
+                                const std::vector<int32_t> &parameters) const {
+  Folding f(&state->context);
+  mla::KeyRange range = state->mask.buildRange(
+      f.builder, f.loc, f.index(firstQuery), f.index(lastQuery),
+      f.index(numKeys), f.integers(parameters));
+  f.fold();
+  return {f.number(range.begin), f.number(range.end),
+          f.number(range.innerBegin), f.number(range.innerEnd)};
+}
+
 std::pair<int64_t, int64_t>
 MaskRange::visible(int64_t firstQuery, int64_t lastQuery, int64_t numKeys,
                    const std::vector<int32_t> &parameters) const {
-  OpBuilder builder(&state->context);
-  Location loc = builder.getUnknownLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
-  builder.setInsertionPointToEnd(module->getBody());
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  SmallVector<Value> values;
-  for (int32_t parameter : parameters)
-    values.push_back(arith::ConstantIntOp::create(builder, loc, parameter, 32));
-  mla::KeyRange range =
-      state->mask.buildRange(builder, loc, constant(firstQuery),
-                             constant(lastQuery), constant(numKeys), values);
+  Keys range = keys(firstQuery, lastQuery, numKeys, parameters);
+  return {range.begin, range.end};
+}
 
-  // Every op has constant operands, so each folds in turn.
-  DenseMap<Value, Attribute> known;
-  for (Operation &op : *module->getBody()) {
-    SmallVector<Attribute> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(known.lookup(operand));
-    SmallVector<OpFoldResult> folded;
-    if (failed(op.fold(operands, folded)) || folded.empty())
-      continue;
-    auto attribute = dyn_cast<Attribute>(folded.front());
-    known[op.getResult(0)] =
-        attribute ? attribute : known.lookup(cast<Value>(folded.front()));
-  }
-  auto number = [&](Value value) {
-    return cast<IntegerAttr>(known.at(value)).getInt();
-  };
-  return {number(range.begin), number(range.end)};
+bool MaskRange::sees(int64_t query, int64_t key,
+                     const std::vector<int32_t> &parameters) const {
+  Folding f(&state->context);
+  mla::ScorePoint point = {f.integer(0), f.integer(0), f.integer(query),
+                           f.integer(key)};
+  Value visible =
+      state->mask.buildVisible(f.builder, f.loc, point, f.integers(parameters));
+  f.fold();
+  return f.number(visible) != 0;
 }
 
 } // namespace mla_jit

@@ -30,6 +30,16 @@ public:
 
   /// Names of the launch-time parameters.
   const std::vector<std::string> &parameterNames() const;
+  /// What queries at positions first..last see of so many keys.
+  struct Keys {
+    int64_t begin, end;           ///< a hull of what some query sees
+    int64_t innerBegin, innerEnd; ///< keys that every query sees
+  };
+  Keys keys(int64_t firstQuery, int64_t lastQuery, int64_t numKeys,
+            const std::vector<int32_t> &parameters) const;
+  /// Whether a query sees a key that exists.
+  bool sees(int64_t query, int64_t key,
+            const std::vector<int32_t> &parameters) const;
   /// The hull [begin, end) of the keys that queries at these positions see.
   std::pair<int64_t, int64_t>
   visible(int64_t firstQuery, int64_t lastQuery, int64_t numKeys,

@@ -26,18 +26,16 @@ namespace {
 class CompileCommand : public Command {
 public:
   CompileCommand()
-      : Command(
-            "compile",
-            "compiles a decode and prints one stage of it\n\n"
-            "The problem comes from flags or from an .mlir file at the "
-            "problem, tile or\n"
-            "host level. Stages, each made from the one before:\n"
-            "  problem  one mla.decode: what to compute\n"
-            "  tile     one worker's loop over tiles of keys (the default)\n"
-            "  host     loops over register blocks: scf, vector, memref\n"
-            "  llvm     the LLVM dialect\n"
-            "  asm      assembly\n"
-            "  obj      a relocatable ELF object") {}
+      : Command("compile", R"(compiles a decode and prints one stage of it
+
+The problem comes from flags or from an .mlir file at the problem or tile level.
+Stages, each made from the one before:
+  problem  one mla.decode: what to compute
+  tile     one worker's loop over tiles of keys (the default)
+  host     loops over register blocks: scf, vector, memref
+  llvm     the LLVM dialect
+  asm      assembly
+  obj      a relocatable ELF object)") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -64,7 +62,7 @@ public:
     if (Error error = flags.checkUnused(hasFile, /*hasTensors=*/false))
       return error;
     if (out != "-")
-      if (Error error = checkWritable("-o", out))
+      if (Error error = checkWritable("-o", out, /*replaced=*/false))
         return error;
     if (*stage == Stage::Object && out == "-" && outs().is_displayed())
       return usageError("-o is required: an object is no text for a terminal");

@@ -14,7 +14,8 @@ using llvm::createStringError;
 
 namespace mla_jit {
 
-llvm::Expected<Execution> Execution::create(Engine &engine, const Problem &problem,
+llvm::Expected<Execution> Execution::create(Engine &engine,
+                                            const Problem &problem,
                                             std::shared_ptr<Kernel> kernel) {
   if (!kernel) {
     auto prepared = engine.prepare(problem.spec);
@@ -36,7 +37,8 @@ llvm::Error Execution::bind() {
         return error;
 
   std::vector<std::pair<std::string, double>> scalars = problem->maskParameters;
-  scalars.insert(scalars.end(), problem->score.scalars.begin(), problem->score.scalars.end());
+  scalars.insert(scalars.end(), problem->score.scalars.begin(),
+                 problem->score.scalars.end());
   scalars.emplace_back("softmax_scale", problem->softmaxScale);
   scalars.emplace_back("num_splits", problem->numSplits);
   for (const auto &[name, value] : scalars)
@@ -87,7 +89,8 @@ void Execution::refill() {
 }
 
 llvm::Error Execution::launch() {
-  return kernel->launch(arguments, outputs.view("workspace").data, workspaceBytes);
+  return kernel->launch(arguments, outputs.view("workspace").data,
+                        workspaceBytes);
 }
 
 llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem) {
@@ -111,8 +114,9 @@ llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem) {
     parameters.push_back(static_cast<int64_t>(value));
   auto mask = oracle::makeMask(problem.spec.mask, parameters);
   if (!mask)
-    return createStringError("the oracle knows no mask '" + problem.spec.mask + "' with " +
-                             std::to_string(parameters.size()) + " parameters");
+    return createStringError("the oracle knows no mask '" + problem.spec.mask +
+                             "' with " + std::to_string(parameters.size()) +
+                             " parameters");
   result.mask = *mask;
   result.scoreMod = problem.score.reference;
   return result;

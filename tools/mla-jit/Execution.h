@@ -28,20 +28,22 @@ struct Problem {
   Spec spec;
   TensorSet inputs;
   double softmaxScale = 0;
-  std::vector<std::pair<std::string, double>> maskParameters; ///< in the mask's order
+  std::vector<std::pair<std::string, double>>
+      maskParameters; ///< in the mask's order
   ScoreMod score;
   int64_t numSplits = 0;
   /// Further launch-time scalars by name, which the kernel has to have.
   std::vector<std::pair<std::string, double>> scalars;
 };
 
-/// A prepared kernel with outputs and workspace of one problem. Outputs, LSE and
-/// workspace are filled with NaN.
+/// A prepared kernel with outputs and workspace of one problem. Outputs, LSE
+/// and workspace are filled with NaN.
 class Execution {
 public:
   /// Prepares the kernel of the problem's spec, or takes `kernel`.
-  static llvm::Expected<Execution> create(Engine &engine, const Problem &problem,
-                                          std::shared_ptr<Kernel> kernel = nullptr);
+  static llvm::Expected<Execution>
+  create(Engine &engine, const Problem &problem,
+         std::shared_ptr<Kernel> kernel = nullptr);
 
   /// Checks the inputs' contents (lengths, table entries).
   llvm::Error checkInputs() const { return arguments.checkContents(); }

@@ -30,7 +30,7 @@ static Error cannotWrite(StringRef path, const Twine &reason) {
   return createStringError("cannot write '" + path + "': " + reason);
 }
 
-Error checkWritable(StringRef flag, StringRef path) {
+Error checkWritable(StringRef flag, StringRef path, bool replaced) {
   StringRef directory = sys::path::parent_path(path);
   if (!directory.empty() && !sys::fs::is_directory(directory))
     return createStringError(
@@ -39,6 +39,10 @@ Error checkWritable(StringRef flag, StringRef path) {
   if (sys::fs::is_directory(path))
     return createStringError(flag + " requires a file, but '" + path +
                              "' is a directory");
+  // What replaces a file must not replace a device.
+  if (replaced && sys::fs::exists(path) && !sys::fs::is_regular_file(path))
+    return createStringError(flag + " requires a regular file, but '" + path +
+                             "' is none");
   return Error::success();
 }
 

@@ -31,9 +31,11 @@ llvm::Expected<std::string> readText(llvm::StringRef path);
 /// output.
 llvm::Error writeBytes(llvm::StringRef path, llvm::StringRef bytes);
 
-/// Says early that a file cannot be written: its directory does not exist, or
-/// it is a directory itself. `flag` is for the message.
-llvm::Error checkWritable(llvm::StringRef flag, llvm::StringRef path);
+/// Says early that a file cannot be written: its directory does not exist, it
+/// is a directory itself, or it is a device and would be `replaced`, as
+/// writeSafetensors does. `flag` is for the message.
+llvm::Error checkWritable(llvm::StringRef flag, llvm::StringRef path,
+                          bool replaced = true);
 
 /// "4.7 MB".
 std::string formatBytes(uint64_t bytes);

@@ -31,15 +31,12 @@ class GenCommand : public Command {
 public:
   GenCommand()
       : Command("gen",
-                "writes seeded inputs of a decode to a .safetensors file\n\n"
-                "Values have the statistics of the real thing: an "
-                "RMS-normalised latent, a\n"
-                "rope part rotated at each key's position, pages shuffled over "
-                "the pool,\n"
-                "NaN in unused slots and invalid ids in unused table entries. "
-                "The same seed\n"
-                "gives the same file. Metadata (scale, mask, ...) lets run do "
-                "without flags.") {}
+                R"(writes seeded inputs of a decode to a .safetensors file
+
+Values have the statistics of the real thing: an RMS-normalised latent, a rope
+part rotated at each key's position, pages shuffled over the pool, NaN in unused
+slots and invalid ids in unused table entries. The same seed gives the same
+file. Metadata (scale, mask, ...) lets run do without flags.)") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"

@@ -26,16 +26,12 @@ namespace {
 class RunCommand : public Command {
 public:
   RunCommand()
-      : Command("run",
-                "compiles a decode, runs it on this machine and reports\n\n"
-                "The problem comes from flags, from the tensors of a "
-                ".safetensors file\n"
-                "(what gen wrote needs no flag), or from an .mlir file at the "
-                "problem,\n"
-                "tile or host level, whose arguments are bound by name. "
-                "Without --tensors,\n"
-                "inputs are generated. Lengths and tables are checked before "
-                "the launch.") {}
+      : Command("run", R"(compiles a decode, runs it on this machine and reports
+
+The problem comes from flags, from the tensors of a .safetensors file (what
+gen wrote needs no flag), or from an .mlir file at the problem or tile level,
+whose arguments are bound by name. Without --tensors, inputs are generated.
+Lengths and tables are checked before the launch.)") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"

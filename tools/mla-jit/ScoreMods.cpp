@@ -17,8 +17,9 @@ namespace mla_jit {
 static llvm::Expected<ScoreMod> addSoftCap(llvm::StringRef text, Spec &spec) {
   double cap;
   if (text.getAsDouble(cap) || !(cap > 0))
-    return createStringError("--score softcap requires a positive cap (softcap:30), but got '" +
-                             text + "'");
+    return createStringError(
+        "--score softcap requires a positive cap (softcap:30), but got '" +
+        text + "'");
   spec.scoreArguments = {{"cap", "f32"}};
   spec.scoreBody = "      %ratio = arith.divf %score, %cap : f32\n"
                    "      %bounded = math.tanh %ratio : f32\n"
@@ -44,9 +45,11 @@ static llvm::Expected<ScoreMod> addAlibi(Spec &spec, TensorSet &inputs) {
   Tensor slopes = inputs.view("slopes");
   std::vector<double> values;
   if (slopes.given()) {
-    if (slopes.dtype != DType::F32 || slopes.rank != 1 || slopes.shape[0] != spec.numHeads)
-      return createStringError("tensor 'slopes' requires f32[" + std::to_string(spec.numHeads) +
-                               "], a slope for each query head, but got " + slopes.describe());
+    if (slopes.dtype != DType::F32 || slopes.rank != 1 ||
+        slopes.shape[0] != spec.numHeads)
+      return createStringError(
+          "tensor 'slopes' requires f32[" + std::to_string(spec.numHeads) +
+          "], a slope for each query head, but got " + slopes.describe());
     for (int64_t h = 0; h < spec.numHeads; ++h)
       values.push_back(static_cast<float *>(slopes.data)[h]);
   } else {
@@ -54,19 +57,22 @@ static llvm::Expected<ScoreMod> addAlibi(Spec &spec, TensorSet &inputs) {
     if (!added)
       return added.takeError();
     for (int64_t h = 0; h < spec.numHeads; ++h) {
-      float slope = static_cast<float>(std::exp2(-8.0 * (h + 1) / spec.numHeads));
+      float slope =
+          static_cast<float>(std::exp2(-8.0 * (h + 1) / spec.numHeads));
       static_cast<float *>(added->data)[h] = slope;
       values.push_back(slope);
     }
   }
   ScoreMod mod;
-  mod.reference = [values](int64_t, int64_t h, int64_t q, int64_t k, double score) {
+  mod.reference = [values](int64_t, int64_t h, int64_t q, int64_t k,
+                           double score) {
     return score + values[h] * static_cast<double>(k - q);
   };
   return mod;
 }
 
-llvm::Expected<ScoreMod> addScoreMod(llvm::StringRef text, Spec &spec, TensorSet &inputs) {
+llvm::Expected<ScoreMod> addScoreMod(llvm::StringRef text, Spec &spec,
+                                     TensorSet &inputs) {
   if (text.empty() || text == "none")
     return ScoreMod();
   auto [name, parameter] = text.split(':');
@@ -74,7 +80,8 @@ llvm::Expected<ScoreMod> addScoreMod(llvm::StringRef text, Spec &spec, TensorSet
     return addSoftCap(parameter, spec);
   if (name == "alibi" && parameter.empty())
     return addAlibi(spec, inputs);
-  return createStringError("--score requires none, softcap:CAP or alibi, but got '" + text + "'");
+  return createStringError(
+      "--score requires none, softcap:CAP or alibi, but got '" + text + "'");
 }
 
 } // namespace mla_jit

@@ -31,10 +31,12 @@ struct ScoreMod {
 };
 
 /// Adds the score modification `text` to a spec and its inputs:
-/// "none", "softcap:CAP" (cap * tanh(score / cap), the cap at launch), or "alibi"
-/// (score + slope[h] * (k - q); the slopes are the inputs' tensor 'slopes', or if they
-/// have none 2^(-8 (h + 1) / h_q), as in the ALiBi paper, which is added).
-llvm::Expected<ScoreMod> addScoreMod(llvm::StringRef text, Spec &spec, TensorSet &inputs);
+/// "none", "softcap:CAP" (cap * tanh(score / cap), the cap at launch), or
+/// "alibi" (score + slope[h] * (k - q); the slopes are the inputs' tensor
+/// 'slopes', or if they have none 2^(-8 (h + 1) / h_q), as in the ALiBi paper,
+/// which is added).
+llvm::Expected<ScoreMod> addScoreMod(llvm::StringRef text, Spec &spec,
+                                     TensorSet &inputs);
 
 } // namespace mla_jit
 

@@ -76,6 +76,7 @@ static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
                                    const Filter &filter) {
   std::vector<Case> cases;
   addNumericsCases(cases);
+  addLogitCases(cases);
   addLayoutCases(cases);
   addHeadCases(cases);
   addSplitCases(cases);

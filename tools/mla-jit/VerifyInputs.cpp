@@ -134,6 +134,20 @@ Error expectEmpty(const Results &results, int64_t row, int64_t head) {
                     -INFINITY, 0);
 }
 
+/// Requires every head of a row to have this first column of out and this LSE.
+Error expectRow(const Problem &problem, const Results &results, int64_t row,
+                double out, double lse, double lseTolerance) {
+  for (int64_t head = 0; head < results.numHeads(); ++head) {
+    if (Error error = expectNear("out", results.outAt(row, head, 0), out,
+                                 roundingOf(problem.spec.outDType, out)))
+      return error;
+    if (Error error =
+            expectNear("lse", results.lseAt(row, head), lse, lseTolerance))
+      return error;
+  }
+  return Error::success();
+}
+
 double roundingOf(DType outDType, double value) {
   double bits = outDType == DType::BF16 ? 8 : outDType == DType::F16 ? 11 : 22;
   return std::ldexp(std::max(std::fabs(value), 1e-2), -bits) + 1e-6;
@@ -190,6 +204,13 @@ void setKeys(Problem &problem,
                            head * k.stride[2] + column,
                        value(b, key, column));
     }
+}
+
+Spec specOfHeads(int64_t numHeads, const char *mask) {
+  Spec spec;
+  spec.numHeads = numHeads;
+  spec.mask = mask;
+  return spec;
 }
 
 GenOptions lengths(std::vector<int64_t> seqLens, int64_t sQ) {

@@ -20,12 +20,6 @@ using llvm::Expected;
 
 namespace mla_jit::verify {
 
-static Spec headsSpec(int64_t numHeads) {
-  Spec spec;
-  spec.numHeads = numHeads;
-  return spec;
-}
-
 /// Requires the bits of another spec or shape of the same requests.
 static Error expectBitsOf(CaseRun &run, const Problem &problem,
                           const Results &results, const Spec &spec,
@@ -78,7 +72,7 @@ static void addB2(std::vector<Case> &cases) {
                     {"-csr-i64", KVLayout::CSR, DType::I64, false}}) {
     Case c;
     c.name = std::string("B2.exact") + kind.name;
-    c.spec = headsSpec(16);
+    c.spec = specOfHeads(16);
     c.spec.layout = kind.layout;
     c.spec.tableDType = c.spec.lengthDType = kind.ints;
     if (kind.tile128)
@@ -113,7 +107,7 @@ static void addB2(std::vector<Case> &cases) {
   }
   Case c;
   c.name = "B2.strided-table";
-  c.spec = headsSpec(16);
+  c.spec = specOfHeads(16);
   c.shapes = {wide};
   c.shapes[0].tableGap = 7;
   c.splits = {0, 1, 3};
@@ -166,7 +160,7 @@ static void addB3(std::vector<Case> &cases) {
   for (int64_t ropeDim : {0, 64}) {
     std::string suffix = ropeDim ? "-rope" : "";
     Case c;
-    c.spec = headsSpec(16);
+    c.spec = specOfHeads(16);
     c.spec.ropeDim = ropeDim;
     c.shapes = {lengths({130})};
     c.splits = {0, 1, 3};
@@ -206,7 +200,7 @@ static void addB4(std::vector<Case> &cases) {
   for (int64_t pageSize : {1, 2, 16, 32, 61, 64, 69, 128, 256}) {
     Case c;
     c.name = "B4.page" + std::to_string(pageSize);
-    c.spec = headsSpec(16);
+    c.spec = specOfHeads(16);
     c.spec.pageSize = pageSize;
     c.shapes = {lengths({130}), lengths({130, 0, 517, 64}, 2)};
     c.splits = {0, 1, 3};
@@ -229,7 +223,7 @@ static void addB4(std::vector<Case> &cases) {
 /// The same requests in a plain layout give the same bits.
 static Error checkPlain(CaseRun &run, const Problem &problem,
                         const Results &results) {
-  Spec plain = headsSpec(problem.spec.numHeads);
+  Spec plain = specOfHeads(problem.spec.numHeads);
   plain.ropeDim = problem.spec.ropeDim;
   const GenOptions &shape = run.testCase.shapes.front();
   GenOptions plainShape = lengths(shape.seqLens, shape.sQ);
@@ -255,7 +249,7 @@ static void addAllLayouts(std::vector<Case> &cases) {
           c.name = "layout." + std::string(toString(layout)) +
                    (tableRows ? "-rows" : "") + (ragged ? "-ragged" : "") +
                    (rope ? "-rope" : "");
-          c.spec = headsSpec(16);
+          c.spec = specOfHeads(16);
           c.spec.layout = layout;
           c.spec.tableRows = tableRows;
           c.spec.raggedQ = ragged;
@@ -284,7 +278,7 @@ static void addQueryLayouts(std::vector<Case> &cases) {
                       {"head-major-gaps", true, 64}}) {
       Case c;
       c.name = std::string("layout.q-") + kind.name + (ragged ? "-ragged" : "");
-      c.spec = headsSpec(16);
+      c.spec = specOfHeads(16);
       c.spec.raggedQ = ragged;
       c.spec.lengthDType =
           ragged ? DType::I64 : DType::I32; // as a kernel above

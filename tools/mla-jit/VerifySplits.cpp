@@ -155,6 +155,13 @@ static Error checkRowLocal(CaseRun &run, const Problem &problem,
     return Error::success();
   };
 
+  // Workspaces of the tall kind are large, so it has fewer.
+  if (sQ > 1) {
+    for (auto [batch, place] : {std::pair{2, 1}, {33, 17}})
+      if (Error error = compareIn(batchWith(batch, place, sQ), place, {1, 3}))
+        return error;
+    return Error::success();
+  }
   for (auto [batch, place] :
        {std::pair{1, 0}, {2, 0}, {2, 1}, {33, 0}, {33, 17}, {33, 32}})
     if (Error error =

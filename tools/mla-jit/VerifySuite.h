@@ -69,6 +69,7 @@ Case makeRandomCase(uint64_t seed, int index);
 
 // The themes, a file each.
 void addNumericsCases(std::vector<Case> &cases);
+void addLogitCases(std::vector<Case> &cases);
 void addLayoutCases(std::vector<Case> &cases);
 void addHeadCases(std::vector<Case> &cases);
 void addSplitCases(std::vector<Case> &cases);
@@ -206,6 +207,10 @@ llvm::Error expectSameRow(llvm::StringRef what, const Results &got,
 /// Requires a row and head to be +0 with an LSE of -inf.
 llvm::Error expectEmpty(const Results &results, int64_t row, int64_t head);
 
+/// Requires every head of a row to have this first column of out and this LSE.
+llvm::Error expectRow(const Problem &problem, const Results &results,
+                      int64_t row, double out, double lse, double lseTolerance);
+
 /// Largest difference that rounding to the output type can make at `value`.
 double roundingOf(DType outDType, double value);
 
@@ -226,6 +231,12 @@ void setKeys(
         value);
 /// The integer at `index` of a rank 1 tensor.
 int64_t integerAt(const Problem &problem, llvm::StringRef name, int64_t index);
+
+/// For setQueries: q = 0, so that all keys weigh the same.
+inline double zeroQuery(int64_t, int64_t, int64_t) { return 0; }
+
+/// DeepSeek-V3 with this many heads.
+Spec specOfHeads(int64_t numHeads, const char *mask = "causal");
 
 /// Shapes with these lengths, and nothing else of note.
 GenOptions lengths(std::vector<int64_t> seqLens, int64_t sQ = 1);

@@ -89,6 +89,8 @@ static LogicalResult splitFunction(func::FuncOp func) {
   if (!schedule || schedule.getSplit() == SplitPolicy::Whole)
     return success();
   SmallVector<PlanOp> plans(func.getOps<PlanOp>());
+  if (plans.empty())
+    return success(); // below the tile level
   if (plans.size() == 1 && plans.front().getSplit() != SplitPolicy::Whole)
     return success(); // is split already
   SmallVector<StoreOp> stores;

@@ -2,15 +2,6 @@
 
 #balanced = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 8, qk = 8x2, pv = 8x2, kv = direct>
 
-// expected-error @+1 {{requires one mla.plan and one mla.store in mla.for_work to split, but got 0 and 0}}
-func.func @nothing() attributes {mla.schedule = #balanced} {
-  return
-}
-
-// -----
-
-#balanced = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 8, qk = 8x2, pv = 8x2, kv = direct>
-
 // expected-error @+1 {{requires one mla.plan and one mla.store in mla.for_work to split, but got 1 and 2}}
 func.func @two_stores(%lens: memref<?xi32>, %n: index, %out: memref<?x?x16x64xf32>, %w: index, %ws: index)
     attributes {mla.schedule = #balanced} {
