@@ -49,9 +49,10 @@ int64_t pvRegisters(ScheduleAttr s) {
 }
 
 /// Cycles of one step of a block with `fmas` independent accumulators: two
-/// vector units, two load ports, a latency of 4 on each accumulator.
+/// vector units, two load ports (of which about 1.75 are had), a latency of 4
+/// on each accumulator.
 double stepCycles(double fmas, double otherVector, double loads) {
-  return std::max({(fmas + otherVector) / 2, loads / 2, 4.0});
+  return std::max({(fmas + otherVector) / 2, loads / 1.75, 4.0});
 }
 
 class HostBlocks : public Dataflow {
@@ -64,12 +65,14 @@ public:
 
   SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
                                       TargetAttr target) const override {
-    static constexpr std::pair<int64_t, int64_t> kBlocks[] = {
-        {1, 4}, {2, 4}, {4, 2}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
+    static constexpr std::pair<int64_t, int64_t> kQKBlocks[] = {
+        {1, 4}, {4, 2}, {2, 4}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
+    static constexpr std::pair<int64_t, int64_t> kPVBlocks[] = {
+        {1, 4}, {4, 2}, {2, 4}, {4, 3}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
     Shape shape(problem);
     SmallVector<ScheduleAttr> schedules;
-    for (auto [qkRows, qkKeys] : kBlocks)
-      for (auto [pvRows, pvVectors] : kBlocks)
+    for (auto [qkRows, qkKeys] : kQKBlocks)
+      for (auto [pvRows, pvVectors] : kPVBlocks)
         for (auto [rows, kv] :
              {std::pair<int64_t, KVAccess>{16, KVAccess::Direct},
               {16, KVAccess::Staged},
@@ -132,8 +135,14 @@ public:
               ScheduleAttr schedule) const override {
     Shape shape(problem);
     double lanes = target.getLanes();
-    // L2 delivers about half a vector a cycle.
+    bool staged = schedule.getKv() == KVAccess::Staged;
+    double widen = staged ? 0 : shape.widen;
+    double keyBytes = shape.headDim * shape.elementBytes;
+    // L2 delivers about half a vector a cycle, memory 8 bytes.
     double l2BytesPerCycle = target.getVectorBits() / 16.0;
+    constexpr double kMemoryBytesPerCycle = 8;
+    // Starting and leaving an inner loop.
+    constexpr double kLoopCycles = 20;
     double cycles = 0;
     for (int64_t first = 0; first < shape.rows; first += schedule.getBlockM()) {
       int64_t rows = std::min(schedule.getBlockM(), shape.rows - first);
@@ -141,34 +150,30 @@ public:
       double pvGroups = llvm::divideCeil(rows, schedule.getPvRows());
 
       double m = schedule.getQkRows(), n = schedule.getQkKeys();
-      double steps = shape.headDim / lanes;
-      // A horizontal sum is about 8 instructions an accumulator.
+      double steps = std::ceil(shape.headDim / lanes);
+      // The sum across lanes shuffles twice an accumulator, on one port.
       double qkBlock =
-          steps * stepCycles(m * n, n * shape.widen, m + n) + m * n * 4;
+          steps * stepCycles(m * n, n * widen, m + n) + m * n * 2 + kLoopCycles;
       cycles += qkGroups * qkBlock / n;
 
-      double c = schedule.getPvVectors();
       m = schedule.getPvRows();
+      double c = schedule.getPvVectors();
       double columnBlocks = std::ceil(shape.headDimV / (lanes * c));
       // O is read, rescaled and written once a tile.
-      double state = 1.5 * m * c / schedule.getBlockN();
+      double state = (1.5 * m * c + kLoopCycles) / schedule.getBlockN();
       cycles += pvGroups * columnBlocks *
-                (stepCycles(m * c, c * shape.widen, m + c) + state);
-
-      // Every group of rows reads the tile again, from L2 when L1 is too small.
-      double tileBytes =
-          schedule.getBlockN() * shape.headDim * shape.elementBytes;
-      if (tileBytes > target.getL1Bytes())
-        cycles += (qkGroups * shape.headDim + pvGroups * shape.headDimV) *
-                  shape.elementBytes / l2BytesPerCycle * 0.5;
-      // O of a tall tile lives in L2.
+                (stepCycles(m * c, c * widen, m + c) + state);
+      // The O of a tall tile lives in L2.
       if (rows * shape.headDimV * 4 > target.getL1Bytes())
         cycles += 2.0 * rows * shape.headDimV * 4 / schedule.getBlockN() /
                   l2BytesPerCycle;
       // The softmax: about 24 instructions a vector of scores.
-      cycles += 12.0 * rows / lanes;
-      // From memory once a row block, at about 8 bytes a cycle and core.
-      cycles += shape.headDim * shape.elementBytes / 8.0 * 0.5;
+      cycles += 12.0 * std::ceil(rows / lanes);
+
+      // From memory once a row block: hidden behind Q K^T in part, where that
+      // reads keys directly; a copy waits for all of it, and widens and stores.
+      double memory = keyBytes / kMemoryBytesPerCycle;
+      cycles += staged ? memory + steps * (shape.widen + 2) / 2 : memory / 2;
     }
     return cycles * shape.kvHeads;
   }

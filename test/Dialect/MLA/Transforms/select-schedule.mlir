@@ -9,7 +9,7 @@
 // 16 rows: 16 registers hold 8 accumulators and their operands, 32 hold 16.
 
 // CHECK-LABEL: func.func @rows_16(
-// V3:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 8x1, pv = 8x1, kv = direct>
+// V3:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 4x2, pv = 4x2, kv = staged>
 // V4:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 16x1, pv = 16x1, kv = direct>
 // LOCAL-LABEL: func.func @rows_16(
 // LOCAL:         schedule = #mla.schedule<host_blocks, block_m = 16, {{.*}} split = row_local, split_tiles = 16,
@@ -30,8 +30,8 @@ func.func @rows_16(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %ta
 }
 
 // CHECK-LABEL: func.func @rows_128(
-// V3:            schedule = #mla.schedule<host_blocks, block_m = {{[0-9]+}}, block_n = 64, split = balanced, split_tiles = 16, qk = 8x1, pv = 8x1, kv = direct>
-// V4:            schedule = #mla.schedule<host_blocks, block_m = 128, block_n = 64, split = balanced, split_tiles = 16, qk = 16x1, pv = 16x1, kv = staged>
+// V3:            schedule = #mla.schedule<host_blocks, block_m = 128, block_n = 64, split = balanced, split_tiles = 16, qk = 4x2, pv = 4x2, kv = staged>
+// V4:            schedule = #mla.schedule<host_blocks, block_m = 128, block_n = 64, split = balanced, split_tiles = 16, qk = 4x4, pv = 4x4, kv = staged>
 func.func @rows_128(%q: memref<?x?x128x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
                     %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x512xbf16>) {
   mla.decode
