@@ -140,7 +140,6 @@ TEST(CheckTest, Missing) {
   Arguments arguments(kernel->info());
   SmallLaunch complete = launchOf(spec);
   // Whatever is missing is named; num_splits alone has a default.
-  std::string last;
   for (const ArgumentInfo &argument : kernel->info()->arguments) {
     std::string message = textOf(arguments.check());
     if (argument.name != "num_splits") {

@@ -76,8 +76,9 @@ TEST(EngineTest, RefusesBadText) {
 }
 
 TEST(EngineTest, CompilesInManyThreads) {
-  std::vector<std::thread> threads;
   std::vector<std::string> texts(4);
+  std::vector<std::thread> threads;
+  threads.reserve(texts.size());
   for (std::string &text : texts)
     threads.emplace_back([&text] {
       text =

@@ -198,6 +198,7 @@ TEST_F(KernelTest, RunsFromManyThreads) {
       llvm::fill(launches.back().tensors.storage(name), 0xFF);
   }
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (SmallLaunch &launch : launches)
     threads.emplace_back([&launch] {
       for (int repeat = 0; repeat < 50; ++repeat)

@@ -38,7 +38,7 @@ inline Engine &smallEngine() {
 
 /// Inputs, outputs and arguments of one launch.
 struct SmallLaunch {
-  SmallLaunch(std::shared_ptr<Kernel> kernel, const Spec &spec,
+  SmallLaunch(const std::shared_ptr<Kernel> &kernel, const Spec &spec,
               const GenOptions &shape)
       : kernel(kernel), arguments(kernel->info()),
         tensors(llvm::cantFail(generateInputs(spec, shape))) {

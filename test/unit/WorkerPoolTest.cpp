@@ -69,6 +69,7 @@ TEST_P(WorkerPoolTest, ConcurrentRunsWaitForEachOther) {
   WorkerPool pool(GetParam());
   Calls calls(GetParam());
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([&] {
       for (int run = 0; run < kRuns; ++run)

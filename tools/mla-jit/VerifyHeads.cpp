@@ -15,7 +15,6 @@
 #include "VerifySuite.h"
 
 using llvm::Error;
-using llvm::Expected;
 
 namespace mla_jit::verify {
 

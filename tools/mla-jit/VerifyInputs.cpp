@@ -180,9 +180,7 @@ int64_t integerAt(const Problem &problem, llvm::StringRef name, int64_t index) {
 
 void setKeys(Problem &problem,
              llvm::function_ref<double(int64_t, int64_t, int64_t)> value) {
-  Tensor k = problem.inputs.view("k"), table = problem.inputs.view("table"),
-         indptr = problem.inputs.view("kv_indptr"),
-         indices = problem.inputs.view("kv_indices");
+  Tensor k = problem.inputs.view("k"), table = problem.inputs.view("table");
   int64_t pageSize = k.shape[1];
   for (int64_t b = 0; b < problem.inputs.view("seq_lens").shape[0]; ++b)
     for (int64_t key = 0, n = integerAt(problem, "seq_lens", b); key < n;
@@ -190,12 +188,13 @@ void setKeys(Problem &problem,
       int64_t page = b, slot = key;
       if (problem.spec.layout != KVLayout::Dense) {
         slot = key % pageSize;
-        page = table.given()
-                   ? readElement(table.data, table.dtype,
-                                 b * table.stride[0] + key / pageSize)
-                   : readElement(indices.data, indices.dtype,
-                                 readElement(indptr.data, indptr.dtype, b) +
-                                     key / pageSize);
+        int64_t column = key / pageSize;
+        if (table.given())
+          page = readElement(table.data, table.dtype,
+                             b * table.stride[0] + column);
+        else
+          page = integerAt(problem, "kv_indices",
+                           integerAt(problem, "kv_indptr", b) + column);
       }
       for (int64_t head = 0; head < k.shape[2]; ++head)
         for (int64_t column = 0; column < k.shape[3]; ++column)

@@ -16,7 +16,6 @@
 #include "llvm/Support/MathExtras.h"
 
 using llvm::Error;
-using llvm::Expected;
 
 namespace mla_jit::verify {
 
@@ -89,9 +88,9 @@ static void addB2(std::vector<Case> &cases) {
       const char *name;
       std::function<int64_t(int64_t)> value;
     };
-    for (Tail tail : {Tail{"max", [](int64_t) { return 0x7FFFFFFF; }},
-                      {"minus1", [](int64_t) { return -1; }},
-                      {"other", [](int64_t page) { return page; }}}) {
+    for (const Tail &tail : {Tail{"max", [](int64_t) { return 0x7FFFFFFF; }},
+                             {"minus1", [](int64_t) { return -1; }},
+                             {"other", [](int64_t page) { return page; }}}) {
       c.name = std::string("B2.tail-") + tail.name + kind.name;
       c.shapes = {wide};
       c.edit = [=](Problem &problem) {

@@ -115,8 +115,8 @@ static void addScores(std::vector<Case> &cases) {
 }
 
 /// Score code that is not in ScoreMods: every index it is given, and -inf.
-static Case customScore(const char *name, std::string body,
-                        oracle::ScoreMod reference) {
+static Case customScore(const char *name, const std::string &body,
+                        const oracle::ScoreMod &reference) {
   Case c;
   c.name = std::string("score.") + name;
   c.spec.numHeads = 6;

@@ -17,7 +17,6 @@
 #include <cmath>
 
 using llvm::Error;
-using llvm::Expected;
 
 namespace mla_jit::verify {
 

@@ -336,7 +336,8 @@ Expected<Spec> CaseRun::editedSpec() {
     llvm::Regex assignment(field + " = [a-z0-9_]+");
     if (!assignment.match(spec.schedule))
       return failure("schedule {0} has no field '{1}'", spec.schedule, field);
-    spec.schedule = assignment.sub(field + " = " + value, spec.schedule);
+    spec.schedule =
+        assignment.sub(formatv("{0} = {1}", field, value).str(), spec.schedule);
   }
   return spec;
 }

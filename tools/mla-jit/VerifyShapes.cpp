@@ -14,8 +14,6 @@
 
 #include "VerifySuite.h"
 
-using llvm::Error;
-
 namespace mla_jit::verify {
 
 /// `batch` requests of `length` keys.
@@ -153,12 +151,13 @@ static void addTypes(std::vector<Case> &cases) {
 
 static void addSchedules(std::vector<Case> &cases) {
   using Edits = std::vector<std::pair<std::string, std::string>>;
+  // Register blocks that 16 vector registers hold.
   const Edits edits[] = {{{"block_n", "16"}},
                          {{"block_n", "32"}},
                          {{"block_n", "256"}},
-                         {{"block_m", "4"}, {"qk", "4x4"}, {"pv", "2x2"}},
+                         {{"block_m", "4"}, {"qk", "4x2"}, {"pv", "2x4"}},
                          {{"block_m", "1"}, {"qk", "1x1"}, {"pv", "1x1"}},
-                         {{"block_m", "48"}, {"qk", "8x2"}, {"pv", "6x2"}},
+                         {{"block_m", "48"}, {"qk", "8x1"}, {"pv", "6x2"}},
                          {{"block_m", "128"}, {"qk", "4x2"}, {"pv", "8x1"}},
                          {{"split", "whole"}},
                          {{"split", "row_local"}, {"split_tiles", "1"}},

@@ -16,7 +16,6 @@
 #include <cmath>
 
 using llvm::Error;
-using llvm::Expected;
 
 namespace mla_jit::verify {
 

@@ -60,7 +60,10 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
     head, query position, key position (i32; positions count the request's keys
     from 0) and the scaled score (f32), and yields the new score. It may use
     elementwise arith and math ops, values from outside, and `memref.load` of
-    memrefs that the launch does not write.
+    memrefs that the launch does not write. It may run for any query and key of
+    the same request, also where the mask hides the pair: indices that it forms of
+    positions must be in bounds for all of them (so `%qpos - %kpos` may be
+    negative), while what it yields there is not used.
 
     `schedule` is set by `mla-select-schedule` where it is not given.
 

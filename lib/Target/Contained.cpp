@@ -1,0 +1,215 @@
+//===- Contained.cpp ----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Target/Contained.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <pthread.h>
+#include <string>
+#include <thread>
+
+using namespace mlir;
+using llvm::createStringError;
+
+// LLVM recurses deeply on large functions; only touched pages cost memory.
+static constexpr size_t kStackBytes = size_t(32) << 20;
+
+static std::atomic<unsigned> abandonedThreads = 0;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One contained call, shared by the caller and the thread.
+struct Call {
+  llvm::unique_function<llvm::Error()> body;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string stage;
+  bool finished = false;
+  std::optional<std::string> failure; // errors pass between threads as text
+  std::atomic<bool> abandoned = false;
+
+  // With the mutex held.
+  void abandon() {
+    abandoned = true;
+    ++abandonedThreads;
+  }
+  void finish(std::optional<std::string> why) {
+    finished = true;
+    failure = std::move(why);
+    changed.notify_all();
+  }
+};
+
+} // namespace
+
+static thread_local Call *currentCall = nullptr;
+
+[[noreturn]] static void standStill() {
+  while (true)
+    std::this_thread::sleep_for(std::chrono::hours(24));
+}
+
+void mla::standStillIfAbandoned() {
+  if (currentCall && currentCall->abandoned)
+    standStill();
+}
+
+unsigned mla::numAbandonedThreads() { return abandonedThreads; }
+
+static void handleFatalError(void *, const char *reason, bool) {
+  Call *call = currentCall;
+  if (!call) {
+    // Not ours: what LLVM prints without a handler. It then ends the process.
+    llvm::errs() << "LLVM ERROR: " << reason << "\n";
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(call->mutex);
+    if (!call->abandoned) {
+      call->abandon();
+      call->finish("stage '" + call->stage + "': " + reason);
+    }
+  }
+  standStill();
+}
+
+static void *runCall(void *argument) {
+  // Held for as long as the thread lives, which may be for good.
+  auto call = std::move(*static_cast<std::shared_ptr<Call> *>(argument));
+  delete static_cast<std::shared_ptr<Call> *>(argument);
+  currentCall = call.get();
+  llvm::Error error = call->body();
+  // What the body owns goes before anyone hears that it is done.
+  call->body = nullptr;
+  std::optional<std::string> failure;
+  if (error)
+    failure = llvm::toString(std::move(error));
+  std::lock_guard<std::mutex> lock(call->mutex);
+  if (call->abandoned)
+    --abandonedThreads;
+  call->finish(std::move(failure));
+  return nullptr;
+}
+
+llvm::Error mla::runContained(llvm::StringRef stage,
+                              llvm::unique_function<llvm::Error()> body,
+                              std::chrono::milliseconds timeLimit) {
+  static std::once_flag installed;
+  std::call_once(installed,
+                 [] { llvm::install_fatal_error_handler(handleFatalError); });
+
+  auto call = std::make_shared<Call>();
+  call->body = std::move(body);
+  call->stage = stage.str();
+
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  auto *argument = new std::shared_ptr<Call>(call);
+  pthread_t thread;
+  int status = pthread_create(&thread, &attributes, runCall, argument);
+  pthread_attr_destroy(&attributes);
+  if (status != 0) {
+    delete argument;
+    return createStringError("stage '" + stage + "': cannot start a thread: " +
+                             llvm::sys::StrError(status));
+  }
+
+  std::unique_lock<std::mutex> lock(call->mutex);
+  auto isFinished = [&] { return call->finished; };
+  if (timeLimit.count() <= 0)
+    call->changed.wait(lock, isFinished);
+  else if (!call->changed.wait_for(lock, timeLimit, isFinished)) {
+    call->abandon();
+    return createStringError("stage '" + llvm::Twine(call->stage) +
+                             "': not done within the time limit of " +
+                             llvm::Twine(timeLimit.count()) + " ms");
+  }
+  if (call->failure)
+    return createStringError(*call->failure);
+  return llvm::Error::success();
+}
+
+llvm::Error mla::inStage(llvm::StringRef stage, llvm::Error error) {
+  return createStringError("stage '" + stage +
+                           "': " + llvm::toString(std::move(error)));
+}
+
+mla::ContainedStage::ContainedStage(llvm::StringRef name) {
+  if (!currentCall)
+    return;
+  standStillIfAbandoned();
+  std::lock_guard<std::mutex> lock(currentCall->mutex);
+  previous = std::exchange(currentCall->stage, name.str());
+}
+
+mla::ContainedStage::~ContainedStage() {
+  if (!currentCall)
+    return;
+  std::lock_guard<std::mutex> lock(currentCall->mutex);
+  currentCall->stage = std::move(previous);
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Gathers errors; lets all else pass unseen.
+struct ErrorCollector : llvm::DiagnosticHandler {
+  static char tag;
+  std::string errors;
+
+  ErrorCollector() : DiagnosticHandler(&tag) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    llvm::raw_string_ostream stream(errors);
+    stream << (errors.empty() ? "" : "\n");
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+};
+
+char ErrorCollector::tag;
+
+} // namespace
+
+void mla::prepareContext(llvm::LLVMContext &context) {
+  context.setDiagnosticHandler(std::make_unique<ErrorCollector>());
+  context.setYieldCallback(
+      [](llvm::LLVMContext *, void *) { standStillIfAbandoned(); }, nullptr);
+}
+
+llvm::Error mla::takeDiagnostics(llvm::LLVMContext &context) {
+  auto *handler =
+      const_cast<llvm::DiagnosticHandler *>(context.getDiagHandlerPtr());
+  if (!handler || handler->DiagnosticContext != &ErrorCollector::tag)
+    return llvm::Error::success();
+  auto &errors = static_cast<ErrorCollector *>(handler)->errors;
+  if (errors.empty())
+    return llvm::Error::success();
+  return createStringError(std::exchange(errors, {}));
+}

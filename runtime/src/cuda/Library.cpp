@@ -1,0 +1,154 @@
+//===- Library.cpp - Loaded code and its kernels --------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Library.h"
+
+using namespace mla_jit::cuda;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+Expected<std::shared_ptr<const Library>>
+Library::load(std::shared_ptr<const Context> context,
+              const std::string &cubin) {
+  if (cubin.empty())
+    return refuse(ErrorKind::Invalid, "cuLibraryLoadData", "a cubin",
+                  "no bytes");
+  Expected<ContextScope> scope = context->enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = context->driver();
+  RelaxedCaptureScope relaxed(driver);
+  std::shared_ptr<Library> library(new Library(std::move(context)));
+  if (Error error = driver.check(driver.call().libraryLoadData(
+                                     &library->library, cubin.data(), nullptr,
+                                     nullptr, 0, nullptr, nullptr, 0),
+                                 "cuLibraryLoadData",
+                                 Twine(cubin.size()) + " bytes for " +
+                                     library->where->device().chip)) {
+    library->library = nullptr;
+    return std::move(error);
+  }
+  return std::move(library);
+}
+
+Library::~Library() {
+  const Driver &driver = where->driver();
+  if (!library || driver.forked())
+    return;
+  // Errors have nobody to go to: the context may be lost, or the driver may
+  // have shut down before us.
+  RelaxedCaptureScope relaxed(driver);
+  driver.call().libraryUnload(library);
+}
+
+Expected<std::shared_ptr<const Function>>
+Function::get(std::shared_ptr<const Library> library,
+              const std::string &symbol) {
+  Expected<ContextScope> scope = library->context()->enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = library->context()->driver();
+  const DriverTable &call = driver.call();
+  RelaxedCaptureScope relaxed(driver);
+  LibraryHandle handle = library->handle();
+  std::shared_ptr<Function> function(new Function(std::move(library)));
+  function->what.symbol = symbol;
+  std::string purpose = "kernel '" + symbol + "'";
+
+  KernelHandle kernel = nullptr;
+  if (Error error =
+          driver.check(call.libraryGetKernel(&kernel, handle, symbol.c_str()),
+                       "cuLibraryGetKernel", purpose))
+    return std::move(error);
+  // Gives the function of the current context, which loads its module there;
+  // the function itself may still be loaded lazily, hence the second call.
+  if (Error error =
+          driver.check(call.kernelGetFunction(&function->function, kernel),
+                       "cuKernelGetFunction", purpose))
+    return std::move(error);
+  if (call.funcLoad)
+    if (Error error = driver.check(call.funcLoad(function->function),
+                                   "cuFuncLoad", purpose))
+      return std::move(error);
+  if (Error error = function->query(kernel))
+    return std::move(error);
+  return std::move(function);
+}
+
+Error Function::query(KernelHandle kernel) {
+  const Driver &driver = context().driver();
+  const DriverTable &call = driver.call();
+  const std::pair<FunctionAttribute, int *> attributes[] = {
+      {FunctionAttribute::NumRegisters, &what.registers},
+      {FunctionAttribute::LocalBytes, &what.localBytes},
+      {FunctionAttribute::SharedBytes, &what.staticSharedBytes},
+      {FunctionAttribute::MaxThreadsPerBlock, &what.maxThreads},
+      {FunctionAttribute::PTXVersion, &what.ptxVersion},
+      {FunctionAttribute::BinaryVersion, &what.binaryVersion},
+  };
+  for (auto [attribute, value] : attributes)
+    if (Error error =
+            driver.check(call.funcGetAttribute(value, attribute, function),
+                         "cuFuncGetAttribute",
+                         Twine(static_cast<int>(attribute)) + " of kernel '" +
+                             what.symbol + "'"))
+      return error;
+  if (!call.kernelGetParamInfo)
+    return Error::success();
+  // The first index that is refused is the number of parameters.
+  what.knowsParameters = true;
+  while (true) {
+    size_t offset = 0, bytes = 0;
+    Result result = call.kernelGetParamInfo(kernel, what.parameterBytes.size(),
+                                            &offset, &bytes);
+    if (result == InvalidValue)
+      return Error::success();
+    if (Error error = driver.check(result, "cuKernelGetParamInfo",
+                                   "kernel '" + what.symbol + "'"))
+      return error;
+    what.parameterBytes.push_back(bytes);
+  }
+}
+
+int Function::dynamicSharedLimit() const {
+  return context().device().sharedBytesPerBlock - what.staticSharedBytes;
+}
+
+Error Function::allowDynamicShared(int64_t bytes) const {
+  int limit = dynamicSharedLimit();
+  if (bytes < 0 || bytes > limit)
+    return refuse(ErrorKind::Unsupported,
+                  "dynamic shared memory of kernel '" + what.symbol + "'",
+                  "0 to " + Twine(limit) + " bytes (a block of " +
+                      context().device().name + " has " +
+                      Twine(context().device().sharedBytesPerBlock) +
+                      ", the kernel's static part takes " +
+                      Twine(what.staticSharedBytes) + ")",
+                  Twine(bytes));
+  if (bytes <= allowed)
+    return Error::success();
+  Expected<ContextScope> scope = context().enter();
+  if (!scope)
+    return scope.takeError();
+  std::lock_guard lock(mutex);
+  if (bytes <= allowed)
+    return Error::success();
+  // Always set, not only above 48 KiB: the static part counts there as well.
+  const Driver &driver = context().driver();
+  if (Error error = driver.check(
+          driver.call().funcSetAttribute(
+              function, FunctionAttribute::MaxDynamicSharedBytes,
+              static_cast<int>(bytes)),
+          "cuFuncSetAttribute",
+          Twine(bytes) + " bytes of dynamic shared memory for kernel '" +
+              what.symbol + "'"))
+    return error;
+  allowed = bytes;
+  return Error::success();
+}

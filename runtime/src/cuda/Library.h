@@ -1,0 +1,89 @@
+//===- Library.h ------------------------------------------------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_CUDA_LIBRARY_H
+#define MLA_JIT_SRC_CUDA_LIBRARY_H
+
+#include "Device.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace mla_jit::cuda {
+
+/// Machine code loaded into a context. Unloaded with its last owner, so what
+/// was captured in a graph needs an owner as long as the graph.
+class Library {
+public:
+  /// Loads a cubin. The bytes are not needed afterwards.
+  static llvm::Expected<std::shared_ptr<const Library>>
+  load(std::shared_ptr<const Context> context, const std::string &cubin);
+  ~Library();
+  Library(const Library &) = delete;
+  Library &operator=(const Library &) = delete;
+
+  const std::shared_ptr<const Context> &context() const { return where; }
+  LibraryHandle handle() const { return library; }
+
+private:
+  explicit Library(std::shared_ptr<const Context> context)
+      : where(std::move(context)) {}
+  std::shared_ptr<const Context> where;
+  LibraryHandle library = nullptr;
+};
+
+/// What the assembler made of a kernel.
+struct FunctionInfo {
+  std::string symbol;
+  int registers = 0;         ///< a thread
+  int localBytes = 0;        ///< a thread: spills and arrays
+  int staticSharedBytes = 0; ///< a block
+  int maxThreads = 0;        ///< a block
+  int ptxVersion = 0, binaryVersion = 0;
+  /// Sizes of the parameters, if the driver tells (CUDA 12.4).
+  std::vector<size_t> parameterBytes;
+  bool knowsParameters = false;
+};
+
+/// A kernel, loaded onto the device when made: no launch has to. Thread-safe.
+class Function {
+public:
+  static llvm::Expected<std::shared_ptr<const Function>>
+  get(std::shared_ptr<const Library> library, const std::string &symbol);
+
+  const FunctionInfo &info() const { return what; }
+  const Context &context() const { return *library->context(); }
+  FunctionHandle handle() const { return function; }
+
+  /// Most dynamic shared memory that a block can ask for: the device's limit
+  /// less the static part.
+  int dynamicSharedLimit() const;
+  /// Asks for leave to launch with up to that many bytes; an error of kind
+  /// Unsupported with limit and need where the device has less. Never takes
+  /// leave away.
+  llvm::Error allowDynamicShared(int64_t bytes) const;
+  /// Bytes that were allowed so far.
+  int64_t dynamicSharedAllowed() const { return allowed; }
+
+private:
+  explicit Function(std::shared_ptr<const Library> library)
+      : library(std::move(library)) {}
+  llvm::Error query(KernelHandle kernel);
+
+  std::shared_ptr<const Library> library;
+  FunctionHandle function = nullptr;
+  FunctionInfo what;
+  mutable std::mutex mutex;
+  mutable std::atomic<int64_t> allowed = 0;
+};
+
+} // namespace mla_jit::cuda
+
+#endif // MLA_JIT_SRC_CUDA_LIBRARY_H

@@ -1,0 +1,134 @@
+//===- Link.cpp - PTX to machine code by the driver -----------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Link.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstring>
+#include <vector>
+
+using namespace mla_jit::cuda;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace {
+/// A buffer that the assembler writes text to.
+struct Log {
+  std::vector<char> text;
+  explicit Log(unsigned bytes) : text(bytes + 1) {}
+
+  void *bytes() const { return reinterpret_cast<void *>(text.size() - 1); }
+  std::string str() const {
+    size_t length = strnlen(text.data(), text.size() - 1);
+    std::string result = StringRef(text.data(), length).rtrim().str();
+    if (length + 1 >= text.size() - 1)
+      result += "\n[cut after " + std::to_string(length) + " bytes]";
+    return result;
+  }
+};
+} // namespace
+
+/// What follows a directive such as ".version" in the head of PTX; empty if it
+/// is not there.
+static StringRef directive(StringRef ptx, StringRef name) {
+  while (!ptx.empty()) {
+    StringRef line;
+    std::tie(line, ptx) = ptx.split('\n');
+    line = line.ltrim();
+    if (line.consume_front(name))
+      return line.split("//").first.trim();
+  }
+  return {};
+}
+
+/// Why a driver and a device may have refused the PTX; empty if its head does
+/// not tell.
+static std::string mismatch(const Context &context, StringRef ptx) {
+  std::string reasons;
+  StringRef version = directive(ptx, ".version");
+  unsigned major = 0, minor = 0;
+  int newest = context.driver().ptxVersion();
+  auto [first, second] = version.split('.');
+  if (!first.getAsInteger(10, major) && !second.getAsInteger(10, minor) &&
+      static_cast<int>(major * 10 + minor) > newest)
+    reasons += "\nPTX .version " + version.str() +
+               " requires a newer driver: " + "this one, for CUDA " +
+               versionText(context.driver().version()) + ", takes up to " +
+               std::to_string(newest / 10) + "." + std::to_string(newest % 10);
+  StringRef target = directive(ptx, ".target").split(',').first.trim();
+  const Device &device = context.device();
+  if (!target.empty() && target != device.chip)
+    reasons += "\nPTX .target is " + target.str() + ", but " + device.name +
+               " is " + device.chip;
+  return reasons;
+}
+
+Expected<LinkedImage> mla_jit::cuda::linkPTX(const Context &context,
+                                             const std::string &ptx,
+                                             const LinkOptions &options) {
+  if (ptx.empty())
+    return refuse(ErrorKind::Invalid, "cuLinkAddData", "PTX", "no text");
+  Expected<ContextScope> scope = context.enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = context.driver();
+  const DriverTable &call = driver.call();
+  RelaxedCaptureScope relaxed(driver);
+
+  // The arrays and buffers have to live as long as the link state.
+  Log info(options.logBytes), errors(options.logBytes);
+  LinkOption names[] = {
+      LinkOption::InfoLog,       LinkOption::InfoLogBytes, LinkOption::ErrorLog,
+      LinkOption::ErrorLogBytes, LinkOption::LogVerbose,   LinkOption::LineInfo,
+  };
+  void *values[] = {
+      info.text.data(),
+      info.bytes(),
+      errors.text.data(),
+      errors.bytes(),
+      reinterpret_cast<void *>(uintptr_t(1)),
+      reinterpret_cast<void *>(uintptr_t(options.lineInfo)),
+  };
+  auto fail = [&](Result result, StringRef name) -> Error {
+    ErrorKind kind = classify(result);
+    // The assembler answers with many codes: a log tells that it was asked.
+    if (kind != ErrorKind::DeviceLost && kind != ErrorKind::OutOfMemory &&
+        kind != ErrorKind::Capturing && kind != ErrorKind::NoDriver)
+      kind = ErrorKind::Compile;
+    std::string message = (name + " failed: " + driver.describe(result)).str();
+    if (kind == ErrorKind::Compile)
+      message += mismatch(context, ptx);
+    for (const Log *log : {&errors, &info})
+      if (std::string text = log->str(); !text.empty())
+        message += "\n" + text;
+    return llvm::make_error<DriverError>(kind, result, std::move(message));
+  };
+
+  LinkHandle link = nullptr;
+  if (Result result = call.linkCreate(std::size(names), names, values, &link))
+    return fail(result, "cuLinkCreate");
+  llvm::scope_exit destroy([&] { call.linkDestroy(link); });
+  // The driver wants the final zero to be counted.
+  if (Result result = call.linkAddData(
+          link, LinkInput::PTX, const_cast<char *>(ptx.c_str()), ptx.size() + 1,
+          "kernel.ptx", 0, nullptr, nullptr))
+    return fail(result, "cuLinkAddData");
+  void *image = nullptr;
+  size_t bytes = 0;
+  if (Result result = call.linkComplete(link, &image, &bytes))
+    return fail(result, "cuLinkComplete");
+
+  LinkedImage linked;
+  linked.cubin.assign(static_cast<const char *>(image), bytes);
+  linked.infoLog = info.str();
+  linked.errorLog = errors.str();
+  return std::move(linked);
+}

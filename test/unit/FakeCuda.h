@@ -1,0 +1,75 @@
+//===- FakeCuda.h -----------------------------------------------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A CUDA driver for tests without a GPU: a shared library that a test loads
+// through Driver::load. "Devices" remember what they were asked for, memory is
+// host memory, and any call can be made to fail. Its PTX is any text; text with
+// the word "bad" is refused, and a kernel exists if its name is in the text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TEST_UNIT_FAKECUDA_H
+#define MLA_JIT_TEST_UNIT_FAKECUDA_H
+
+#include "../../runtime/src/cuda/DriverAPI.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+/// The library's state. A test sets and reads it between calls.
+struct FakeCuda {
+  using Result = mla_jit::cuda::Result;
+
+  // What the driver is.
+  int version = 12080;
+  int deviceCount = 1;
+  int major = 9, minor = 0;
+  int sharedBytesOptin = 232448;
+  int staticSharedBytes = 0;
+  int maxThreads = 1024;
+  size_t memoryBytes = size_t(1) << 30;
+  std::string infoLog = "ptxas info : Used 8 registers";
+  std::string errorLog;
+  std::set<std::string> missing;          ///< symbols
+  std::map<std::string, Result> failures; ///< by the driver's name of the call
+  std::vector<size_t> parameterBytes = {8, 8, 4};
+  std::vector<float> milliseconds; ///< of the next timings
+
+  // What it was asked.
+  std::map<std::string, int> calls;
+  int contexts = 0, links = 0, libraries = 0, buffers = 0, streams = 0,
+      events = 0, graphs = 0;
+  bool terminated = false; ///< PTX came with its final zero
+  bool verbose = false, lineInfo = false;
+  int dynamicShared = -1; ///< last value set
+  int loadsNotRelaxed = 0;
+  struct Launch {
+    mla_jit::cuda::DriverLaunchConfig config;
+    std::vector<mla_jit::cuda::LaunchAttribute> attributes;
+    std::vector<uint64_t> parameters; ///< first bytes of each
+  };
+  std::vector<Launch> launches;
+  struct Map {
+    mla_jit::cuda::ElementType type;
+    std::vector<uint64_t> dims, strides;
+    std::vector<uint32_t> box, elementStrides;
+    int swizzle, promotion, interleave, fill;
+  };
+  std::vector<Map> maps;
+
+  std::mutex mutex;
+};
+
+/// The symbol "mlaFakeCuda" of the library.
+using FakeCudaFn = FakeCuda *(*)();
+
+#endif // MLA_JIT_TEST_UNIT_FAKECUDA_H

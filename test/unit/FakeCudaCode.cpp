@@ -1,0 +1,201 @@
+//===- FakeCudaCode.cpp - Linking, loading and launching in the fake driver
+//===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeCudaCalls.h"
+
+namespace fake_driver {
+static int loadedFunction, loadedKernel; // their addresses are the handles
+
+namespace {
+struct FakeLink {
+  std::string image;
+  char *infoLog = nullptr, *errorLog = nullptr;
+  size_t infoBytes = 0, errorBytes = 0;
+};
+} // namespace
+
+Result linkCreate(unsigned count, LinkOption *options, void **values,
+                  LinkHandle *link) {
+  FAKE_IN_CONTEXT(cuLinkCreate);
+  auto *linking = new FakeLink;
+  for (unsigned i = 0; i < count; ++i) {
+    auto number = reinterpret_cast<uintptr_t>(values[i]);
+    switch (options[i]) {
+    case LinkOption::InfoLog:
+      linking->infoLog = static_cast<char *>(values[i]);
+      break;
+    case LinkOption::InfoLogBytes:
+      linking->infoBytes = static_cast<unsigned>(number);
+      break;
+    case LinkOption::ErrorLog:
+      linking->errorLog = static_cast<char *>(values[i]);
+      break;
+    case LinkOption::ErrorLogBytes:
+      linking->errorBytes = static_cast<unsigned>(number);
+      break;
+    case LinkOption::LogVerbose:
+      fake.verbose = number;
+      break;
+    case LinkOption::LineInfo:
+      fake.lineInfo = number;
+      break;
+    }
+  }
+  ++fake.links;
+  *link = handle<LinkHandle>(linking);
+  return Success;
+}
+Result linkAddData(LinkHandle link, LinkInput input, void *data, size_t bytes,
+                   const char *, unsigned, LinkOption *, void **) {
+  FAKE_IN_CONTEXT(cuLinkAddData);
+  auto *linking = handle<FakeLink *>(link);
+  std::string text(static_cast<char *>(data), bytes);
+  fake.terminated = input == LinkInput::PTX && bytes && text.back() == 0;
+  write(linking->infoLog, linking->infoBytes, fake.infoLog);
+  if (text.find("bad") != std::string::npos) {
+    write(linking->errorLog, linking->errorBytes,
+          "ptxas kernel.ptx, line 3; error : Unknown symbol 'bad'");
+    return InvalidPTX;
+  }
+  write(linking->errorLog, linking->errorBytes, fake.errorLog);
+  linking->image = "cubin:" + text;
+  return Success;
+}
+Result linkComplete(LinkHandle link, void **cubin, size_t *bytes) {
+  FAKE_IN_CONTEXT(cuLinkComplete);
+  auto *linking = handle<FakeLink *>(link);
+  *cubin = linking->image.data();
+  *bytes = linking->image.size();
+  return Success;
+}
+Result linkDestroy(LinkHandle link) {
+  FAKE_IN_CONTEXT(cuLinkDestroy);
+  --fake.links;
+  delete handle<FakeLink *>(link);
+  return Success;
+}
+
+Result libraryLoadData(LibraryHandle *library, const void *image, LinkOption *,
+                       void **, unsigned, int *, void **, unsigned) {
+  FAKE_IN_CONTEXT(cuLibraryLoadData);
+  fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
+  if (strncmp(static_cast<const char *>(image), "cubin:", 6))
+    return InvalidImage;
+  ++fake.libraries;
+  *library =
+      handle<LibraryHandle>(new std::string(static_cast<const char *>(image)));
+  return Success;
+}
+Result libraryUnload(LibraryHandle library) {
+  FAKE(cuLibraryUnload);
+  fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
+  --fake.libraries;
+  delete handle<std::string *>(library);
+  return Success;
+}
+Result libraryGetKernel(KernelHandle *kernel, LibraryHandle library,
+                        const char *name) {
+  FAKE(cuLibraryGetKernel);
+  if (handle<std::string *>(library)->find(name) == std::string::npos)
+    return NotFound;
+  *kernel = handle<KernelHandle>(&loadedKernel);
+  return Success;
+}
+Result kernelGetFunction(FunctionHandle *function, KernelHandle) {
+  FAKE_IN_CONTEXT(cuKernelGetFunction);
+  *function = handle<FunctionHandle>(&loadedFunction);
+  return Success;
+}
+Result kernelGetParamInfo(KernelHandle, size_t index, size_t *offset,
+                          size_t *bytes) {
+  FAKE(cuKernelGetParamInfo);
+  if (index >= fake.parameterBytes.size())
+    return InvalidValue;
+  *offset = 8 * index;
+  *bytes = fake.parameterBytes[index];
+  return Success;
+}
+Result funcLoad(FunctionHandle) {
+  FAKE_IN_CONTEXT(cuFuncLoad);
+  return Success;
+}
+Result funcGetAttribute(int *value, FunctionAttribute attribute,
+                        FunctionHandle) {
+  FAKE_IN_CONTEXT(cuFuncGetAttribute);
+  switch (attribute) {
+  case FunctionAttribute::MaxThreadsPerBlock:
+    *value = fake.maxThreads;
+    break;
+  case FunctionAttribute::SharedBytes:
+    *value = fake.staticSharedBytes;
+    break;
+  case FunctionAttribute::LocalBytes:
+    *value = 16;
+    break;
+  case FunctionAttribute::NumRegisters:
+    *value = 168;
+    break;
+  case FunctionAttribute::PTXVersion:
+    *value = 80;
+    break;
+  case FunctionAttribute::BinaryVersion:
+    *value = 90;
+    break;
+  case FunctionAttribute::MaxDynamicSharedBytes:
+    *value = fake.dynamicShared;
+    break;
+  }
+  return Success;
+}
+Result funcSetAttribute(FunctionHandle, FunctionAttribute attribute,
+                        int value) {
+  FAKE_IN_CONTEXT(cuFuncSetAttribute);
+  if (attribute != FunctionAttribute::MaxDynamicSharedBytes ||
+      value + fake.staticSharedBytes > fake.sharedBytesOptin)
+    return InvalidValue;
+  fake.dynamicShared = value;
+  return Success;
+}
+Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle,
+                      void **parameters, void **) {
+  FAKE_IN_CONTEXT(cuLaunchKernelEx);
+  FakeCuda::Launch launch;
+  launch.config = *config;
+  launch.attributes.assign(config->attributes,
+                           config->attributes + config->numAttributes);
+  for (size_t i = 0; i < fake.parameterBytes.size(); ++i) {
+    uint64_t value = 0;
+    memcpy(&value, parameters[i],
+           std::min(fake.parameterBytes[i], sizeof(value)));
+    launch.parameters.push_back(value);
+  }
+  fake.launches.push_back(std::move(launch));
+  return Success;
+}
+Result tensorMapEncodeTiled(TensorMap *map, ElementType type, uint32_t rank,
+                            void *, const uint64_t *dims,
+                            const uint64_t *strides, const uint32_t *box,
+                            const uint32_t *elementStrides,
+                            Interleave interleave, Swizzle swizzle,
+                            L2Promotion promotion, OutOfBoundsFill fill) {
+  FAKE(cuTensorMapEncodeTiled);
+  fake.maps.push_back({type,
+                       {dims, dims + rank},
+                       {strides, strides + rank - 1},
+                       {box, box + rank},
+                       {elementStrides, elementStrides + rank},
+                       static_cast<int>(swizzle),
+                       static_cast<int>(promotion),
+                       static_cast<int>(interleave),
+                       static_cast<int>(fill)});
+  map->opaque[0] = 42;
+  return Success;
+}
+
+} // namespace fake_driver
