@@ -9,6 +9,7 @@
 #include "mla/Pipelines/Registration.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mla/Dialect/MLAGPU/Transforms/Passes.h"
 #include "mla/Pipelines/Pipelines.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Transforms/Passes.h"
@@ -16,14 +17,15 @@
 using namespace mlir;
 
 void mla::registerDialects(DialectRegistry &registry) {
-  registry
-      .insert<MLADialect, arith::ArithDialect, cf::ControlFlowDialect,
-              func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<MLADialect, mla_gpu::MLAGPUDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
 }
 
 void mla::registerPasses() {
   registerMLATransformsPasses();
+  mla_gpu::registerMLAGPUTransformsPasses();
   registerMLAConversionPasses();
   registerCanonicalizerPass();
   registerCSEPass();

@@ -115,8 +115,8 @@ mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
-// The schedule has vectorised and unrolled; what is left is to clean up after the
-// lowering and to hoist. LLVM's -O2 takes 7 times as long for code as fast.
+// The schedule has vectorised and unrolled; what is left is to clean up after
+// the lowering and to hoist. LLVM's -O2 takes 7 times as long for code as fast.
 static constexpr const char *kPipeline =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),early-cse<memssa>,"

@@ -35,8 +35,8 @@ static constexpr const char *kReqntid = "nvvm.reqntid";
 static constexpr const char *kMinctasm = "nvvm.minctasm";
 static constexpr StringRef kIntrinsicPrefix = "llvm.nvvm.";
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-mla::createNVPTXMachine(const GPUChip &chip, unsigned ptxVersion) {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(const GPUChip &chip, unsigned ptxVersion) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -58,6 +58,11 @@ mla::createNVPTXMachine(const GPUChip &chip, unsigned ptxVersion) {
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, chip.name, "+ptx" + std::to_string(ptxVersion), {}, std::nullopt,
       std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+mla::createNVPTXMachine(const GPUChip &chip, unsigned ptxVersion) {
+  return runStage("machine", [&] { return createMachine(chip, ptxVersion); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,9 +87,9 @@ static void pinInlineAsm(llvm::CallBase &call) {
       assembly->canThrow()));
 }
 
-/// Some intrinsics promise LLVM more than they keep: elect.sync is not declared
-/// convergent, and an asynchronous copy to touch its operands alone, though it
-/// completes a barrier and lasts until a wait.
+/// Some intrinsics promise LLVM more than they keep: fences, commits and waits
+/// of asynchronous copies are not declared convergent, and such a copy to touch
+/// its operands alone, though it lasts until a wait.
 static void pinIntrinsic(llvm::Function &function) {
   StringRef name = function.getName().drop_front(kIntrinsicPrefix.size());
   bool copies = name.starts_with("cp.async") || name.starts_with("cp.reduce");

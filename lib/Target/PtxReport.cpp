@@ -19,6 +19,11 @@ using llvm::createStringError;
 
 /// Shared memory that a block of sm_90 can have.
 static constexpr unsigned kMaxSharedBytes = 232448;
+/// setmaxnreg ignored (C7508), wgmma serialised or waited for (the others).
+/// C7519, an injected warpgroup.arrive, costs nothing.
+static constexpr llvm::StringLiteral kLossCodes[] = {
+    "C7508", "C7510", "C7511", "C7512", "C7513",
+    "C7514", "C7515", "C7516", "C7517", "C7520"};
 static constexpr std::chrono::seconds kDisassemblyLimit(60);
 
 //===----------------------------------------------------------------------===//
@@ -204,9 +209,8 @@ std::vector<std::string> mla::findPerformanceLosses(const PtxReport &report,
     add(kernel.staticSharedBytes, kMaxSharedBytes, "static shared memory");
   }
   for (const PtxNotice &notice : report.notices)
-    for (llvm::StringRef code : {"C7508", "C7510", "C7512", "C7520"})
-      if (notice.code == code)
-        losses.push_back(notice.code + ": " + notice.text);
+    if (llvm::is_contained(kLossCodes, notice.code))
+      losses.push_back(notice.code + ": " + notice.text);
   return losses;
 }
 

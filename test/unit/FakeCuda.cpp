@@ -143,7 +143,6 @@ extern "C" {
   return Success;
 }
 
-#ifndef FAKE_CUDA_WITHOUT_LOOKUP
 [[gnu::visibility("default")]] Result cuGetProcAddress_v2(const char *symbol,
                                                           void **function,
                                                           int version, uint64_t,
@@ -164,5 +163,4 @@ extern "C" {
   *status = *function ? 0 : 1;
   return Success;
 }
-#endif
 }

@@ -32,6 +32,7 @@ struct FakeCuda {
   // What the driver is.
   int version = 12080;
   int deviceCount = 1;
+  bool initNeedsDevice = true;
   int major = 9, minor = 0;
   int sharedBytesOptin = 232448;
   int staticSharedBytes = 0;

@@ -184,7 +184,7 @@ Result tensorMapEncodeTiled(TensorMap *map, ElementType type, uint32_t rank,
                             const uint32_t *elementStrides,
                             Interleave interleave, Swizzle swizzle,
                             L2Promotion promotion, OutOfBoundsFill fill) {
-  FAKE(cuTensorMapEncodeTiled);
+  FAKE_IN_CONTEXT(cuTensorMapEncodeTiled);
   fake.maps.push_back({type,
                        {dims, dims + rank},
                        {strides, strides + rank - 1},

@@ -30,8 +30,23 @@ void *operator new(size_t size) {
     return memory;
   std::abort();
 }
+void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  return operator new(size);
+}
+void *operator new[](size_t size) { return operator new(size); }
+void *operator new[](size_t size, const std::nothrow_t &) noexcept {
+  return operator new(size);
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete(void *memory, const std::nothrow_t &) noexcept {
+  std::free(memory);
+}
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, const std::nothrow_t &) noexcept {
+  std::free(memory);
+}
 
 //===----------------------------------------------------------------------===//
 // Fixture

@@ -132,8 +132,8 @@ void parseAssemblerLog(llvm::StringRef log, PtxReport &report);
 
 /// What makes a kernel slower than it was meant to be, a line each: spills,
 /// local memory over `localBytes`, static shared memory over what a block of
-/// sm_90 can have, and notices C7508 (setmaxnreg ignored), C7510, C7512 and
-/// C7520 (wgmma serialised or waited for).
+/// sm_90 can have, and notices of setmaxnreg ignored (C7508) and of wgmma
+/// serialised or waited for (C7510 to C7517, C7520).
 std::vector<std::string> findPerformanceLosses(const PtxReport &report,
                                                unsigned localBytes = 0);
 

@@ -54,9 +54,9 @@ static Error check(const Function &function, const LaunchConfig &config,
     return bad("at most the " + Twine(function.dynamicSharedAllowed()) +
                    " bytes of dynamic shared memory that were allowed for it",
                Twine(config.dynamicShared));
-  if (info.knowsParameters && numParameters != info.parameterBytes.size())
-    return bad(Twine(info.parameterBytes.size()) + " parameters",
-               Twine(numParameters));
+  if (info.parameters >= 0 &&
+      numParameters != static_cast<size_t>(info.parameters))
+    return bad(Twine(info.parameters) + " parameters", Twine(numParameters));
   return Error::success();
 }
 

@@ -48,8 +48,8 @@ Library::~Library() {
 }
 
 Expected<std::shared_ptr<const Function>>
-Function::get(std::shared_ptr<const Library> library,
-              const std::string &symbol) {
+Function::get(std::shared_ptr<const Library> library, const std::string &symbol,
+              std::optional<llvm::ArrayRef<size_t>> parameterBytes) {
   Expected<ContextScope> scope = library->context()->enter();
   if (!scope)
     return scope.takeError();
@@ -76,12 +76,15 @@ Function::get(std::shared_ptr<const Library> library,
     if (Error error = driver.check(call.funcLoad(function->function),
                                    "cuFuncLoad", purpose))
       return std::move(error);
-  if (Error error = function->query(kernel))
+  if (Error error = function->query())
     return std::move(error);
+  if (parameterBytes)
+    if (Error error = function->checkParameters(kernel, *parameterBytes))
+      return std::move(error);
   return std::move(function);
 }
 
-Error Function::query(KernelHandle kernel) {
+Error Function::query() {
   const Driver &driver = context().driver();
   const DriverTable &call = driver.call();
   const std::pair<FunctionAttribute, int *> attributes[] = {
@@ -99,21 +102,32 @@ Error Function::query(KernelHandle kernel) {
                          Twine(static_cast<int>(attribute)) + " of kernel '" +
                              what.symbol + "'"))
       return error;
-  if (!call.kernelGetParamInfo)
+  return Error::success();
+}
+
+Error Function::checkParameters(KernelHandle kernel,
+                                llvm::ArrayRef<size_t> bytes) {
+  what.parameters = static_cast<int>(bytes.size());
+  const Driver &driver = context().driver();
+  if (!driver.call().kernelGetParamInfo)
     return Error::success();
-  // The first index that is refused is the number of parameters.
-  what.knowsParameters = true;
-  while (true) {
-    size_t offset = 0, bytes = 0;
-    Result result = call.kernelGetParamInfo(kernel, what.parameterBytes.size(),
-                                            &offset, &bytes);
-    if (result == InvalidValue)
-      return Error::success();
-    if (Error error = driver.check(result, "cuKernelGetParamInfo",
-                                   "kernel '" + what.symbol + "'"))
+  // Never past the last one, although that would tell their number: an error,
+  // even one that is expected, is what sanitizers count.
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    size_t offset = 0, size = 0;
+    if (Error error = driver.check(
+            driver.call().kernelGetParamInfo(kernel, i, &offset, &size),
+            "cuKernelGetParamInfo",
+            "parameter " + Twine(i) + " of " + Twine(bytes.size()) +
+                " of kernel '" + what.symbol + "'"))
       return error;
-    what.parameterBytes.push_back(bytes);
+    if (size != bytes[i])
+      return refuse(ErrorKind::Invalid,
+                    "parameter " + std::to_string(i) + " of kernel '" +
+                        what.symbol + "'",
+                    Twine(size) + " bytes", Twine(bytes[i]));
   }
+  return Error::success();
 }
 
 int Function::dynamicSharedLimit() const {

@@ -14,7 +14,7 @@
 
 #include <atomic>
 #include <mutex>
-#include <vector>
+#include <optional>
 
 namespace mla_jit::cuda {
 
@@ -47,23 +47,27 @@ struct FunctionInfo {
   int staticSharedBytes = 0; ///< a block
   int maxThreads = 0;        ///< a block
   int ptxVersion = 0, binaryVersion = 0;
-  /// Sizes of the parameters, if the driver tells (CUDA 12.4).
-  std::vector<size_t> parameterBytes;
-  bool knowsParameters = false;
+  int parameters = -1; ///< as given to Function::get; -1: not given
 };
 
 /// A kernel, loaded onto the device when made: no launch has to. Thread-safe.
 class Function {
 public:
+  /// With `parameterBytes`, the sizes of what launches will pass, checks each
+  /// against the kernel if the driver tells (from CUDA 12.4 on), and lets
+  /// launches check their number.
   static llvm::Expected<std::shared_ptr<const Function>>
-  get(std::shared_ptr<const Library> library, const std::string &symbol);
+  get(std::shared_ptr<const Library> library, const std::string &symbol,
+      std::optional<llvm::ArrayRef<size_t>> parameterBytes = std::nullopt);
 
   const FunctionInfo &info() const { return what; }
   const Context &context() const { return *library->context(); }
   FunctionHandle handle() const { return function; }
 
   /// Most dynamic shared memory that a block can ask for: the device's limit
-  /// less the static part.
+  /// less the static part. Beside a static part, the linked code puts dynamic
+  /// memory right behind it, whatever alignment it was declared with: a kernel
+  /// that needs more than 16 bytes has no static part.
   int dynamicSharedLimit() const;
   /// Asks for leave to launch with up to that many bytes; an error of kind
   /// Unsupported with limit and need where the device has less. Never takes
@@ -75,7 +79,9 @@ public:
 private:
   explicit Function(std::shared_ptr<const Library> library)
       : library(std::move(library)) {}
-  llvm::Error query(KernelHandle kernel);
+  llvm::Error query();
+  llvm::Error checkParameters(KernelHandle kernel,
+                              llvm::ArrayRef<size_t> bytes);
 
   std::shared_ptr<const Library> library;
   FunctionHandle function = nullptr;

@@ -94,10 +94,15 @@ Error mla_jit::cuda::checkTensorMap(const TensorMapSpec &spec) {
   return Error::success();
 }
 
-Expected<TensorMap> mla_jit::cuda::encodeTensorMap(const Driver &driver,
+Expected<TensorMap> mla_jit::cuda::encodeTensorMap(const Context &context,
                                                    const TensorMapSpec &spec) {
   if (Error error = checkTensorMap(spec))
     return std::move(error);
+  // The driver asks for a current context, though its manual does not.
+  Expected<ContextScope> scope = context.enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = context.driver();
   TensorMap map;
   const std::array<uint32_t, TensorMapSpec::kMaxRank> ones = {1, 1, 1, 1, 1};
   if (Error error = driver.check(

@@ -9,7 +9,7 @@
 #ifndef MLA_JIT_SRC_CUDA_TENSORMAP_H
 #define MLA_JIT_SRC_CUDA_TENSORMAP_H
 
-#include "Driver.h"
+#include "Device.h"
 
 #include <array>
 
@@ -37,8 +37,8 @@ struct TensorMapSpec {
 /// driver: a caller may choose another way to copy.
 llvm::Error checkTensorMap(const TensorMapSpec &spec);
 
-/// Checks and encodes. Needs no current context.
-llvm::Expected<TensorMap> encodeTensorMap(const Driver &driver,
+/// Checks and encodes, for memory of that context.
+llvm::Expected<TensorMap> encodeTensorMap(const Context &context,
                                           const TensorMapSpec &spec);
 
 } // namespace mla_jit::cuda

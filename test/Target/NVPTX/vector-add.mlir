@@ -3,8 +3,6 @@
 // RUN: mla-translate %s | FileCheck %s
 // RUN: mla-translate %s --chip sm_80 | FileCheck %s --check-prefix=SM80
 // RUN: mla-translate %s --emit nvvm-ir | FileCheck %s --check-prefix=IR
-// RUN: %if ptxas %{ mla-translate %s --emit report | FileCheck %s --check-prefix=REPORT %}
-// RUN: %if ptxas %{ mla-translate %s --chip sm_80 --emit cubin -o %t.cubin %}
 
 // CHECK: .version 8.0
 // CHECK: .target sm_90a
