@@ -16,6 +16,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <pthread.h>
 #include <string>
@@ -28,6 +29,17 @@ using llvm::createStringError;
 static constexpr size_t kStackBytes = size_t(32) << 20;
 
 static std::atomic<unsigned> abandonedThreads = 0;
+/// Those of them whose time is over and that do not stand still yet.
+static std::atomic<unsigned> runningThreads = 0;
+
+/// A process that ends destroys what LLVM's passes use: it must not do so under
+/// a thread that is in one.
+static constexpr std::chrono::seconds kLastWait(10);
+static void waitAtExit() {
+  auto start = std::chrono::steady_clock::now();
+  while (runningThreads && std::chrono::steady_clock::now() - start < kLastWait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -68,8 +80,10 @@ static thread_local Call *currentCall = nullptr;
 }
 
 void mla::standStillIfAbandoned() {
-  if (currentCall && currentCall->abandoned)
-    standStill();
+  if (!currentCall || !currentCall->abandoned)
+    return;
+  --runningThreads;
+  standStill();
 }
 
 unsigned mla::numAbandonedThreads() { return abandonedThreads; }
@@ -83,7 +97,9 @@ static void handleFatalError(void *, const char *reason, bool) {
   }
   {
     std::lock_guard<std::mutex> lock(call->mutex);
-    if (!call->abandoned) {
+    if (call->abandoned) {
+      --runningThreads;
+    } else {
       call->abandon();
       call->finish("stage '" + call->stage + "': " + reason);
     }
@@ -103,8 +119,10 @@ static void *runCall(void *argument) {
   if (error)
     failure = llvm::toString(std::move(error));
   std::lock_guard<std::mutex> lock(call->mutex);
-  if (call->abandoned)
+  if (call->abandoned) {
     --abandonedThreads;
+    --runningThreads;
+  }
   call->finish(std::move(failure));
   return nullptr;
 }
@@ -140,6 +158,9 @@ llvm::Error mla::runContained(llvm::StringRef stage,
     call->changed.wait(lock, isFinished);
   else if (!call->changed.wait_for(lock, timeLimit, isFinished)) {
     call->abandon();
+    ++runningThreads;
+    static std::once_flag registered;
+    std::call_once(registered, [] { std::atexit(waitAtExit); });
     return createStringError("stage '" + llvm::Twine(call->stage) +
                              "': not done within the time limit of " +
                              llvm::Twine(timeLimit.count()) + " ms");

@@ -241,7 +241,7 @@ static llvm::Error runPasses(llvm::Module &module,
   llvm::ModuleAnalysisManager modules;
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerBeforeNonSkippedPassCallback(
-      [](StringRef, llvm::Any) { standStillIfAbandoned(); });
+      [](StringRef, const llvm::Any &) { standStillIfAbandoned(); });
   llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(),
                             std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);

@@ -44,7 +44,7 @@ public:
       : path(std::exchange(other.path, {})) {}
   ~TemporaryDirectory() {
     if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
+      (void)llvm::sys::fs::remove_directories(path);
   }
 
   std::string file(llvm::StringRef name) const {

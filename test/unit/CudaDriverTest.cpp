@@ -253,20 +253,36 @@ TEST_F(CudaTest, LinkKeepsTheLogs) {
   openContext();
   fake->infoLog = "ptxas info : (C7508) Potential Performance Loss";
   LinkedImage image = get(linkPTX(*context, "vector_add"));
-  EXPECT_EQ(image.cubin, std::string("cubin:vector_add\0", 17));
+  EXPECT_EQ(image.cubin, fakeCubin(std::string("vector_add\0", 11)));
   EXPECT_EQ(image.infoLog, fake->infoLog);
   EXPECT_EQ(image.errorLog, "");
   EXPECT_TRUE(fake->terminated);
   EXPECT_TRUE(fake->verbose);
   EXPECT_FALSE(fake->lineInfo);
 
-  fake->infoLog = std::string(1000, 'x');
+  fake->infoLog = "ptxas" + std::string(1000, 'x');
   LinkOptions options;
   options.logBytes = 100;
   options.lineInfo = true;
   image = get(linkPTX(*context, "vector_add", options));
-  EXPECT_EQ(image.infoLog, std::string(99, 'x') + "\n[cut after 99 bytes]");
+  EXPECT_EQ(image.infoLog,
+            "ptxas" + std::string(94, 'x') + "\n[cut after 99 bytes]");
   EXPECT_TRUE(fake->lineInfo);
+}
+
+TEST_F(CudaTest, LinkGetsTheLogPastTheDriversCache) {
+  openContext();
+  fake->cacheHits = true;
+  EXPECT_FALSE(get(linkPTX(*context, "vector_add")).fromDriverCache);
+  EXPECT_EQ(fake->calls["cuLinkComplete"], 1);
+  LinkedImage image = get(linkPTX(*context, "vector_add"));
+  EXPECT_FALSE(image.fromDriverCache);
+  EXPECT_EQ(image.infoLog, fake->infoLog);
+  EXPECT_EQ(fake->calls["cuLinkComplete"], 3);
+  LinkOptions options;
+  options.fullLog = false;
+  EXPECT_TRUE(get(linkPTX(*context, "vector_add", options)).fromDriverCache);
+  EXPECT_EQ(fake->calls["cuLinkComplete"], 4);
 }
 
 TEST_F(CudaTest, LinkFailures) {
@@ -326,12 +342,33 @@ TEST_F(CudaTest, FunctionIsLoadedWhenMade) {
 
 TEST_F(CudaTest, LibraryFailures) {
   openContext();
-  EXPECT_EQ(Failure(Library::load(context, "")).kind, ErrorKind::Invalid);
-  Failure failure = Library::load(context, "no image");
+  std::string cut = fakeCubin(""), host = cut;
+  cut[60] = 1;  // one section of
+  cut[58] = 1;  // one byte
+  cut[40] = 64; // behind the header
+  host[18] = 62;
+  for (auto [image, text] :
+       {std::pair<std::string, const char *>("", "0 bytes that are no ELF"),
+        {std::string(100, 'x'), "100 bytes that are no ELF"},
+        {host, "64 bytes of ELF for machine 62"},
+        {cut, "64 bytes that end before their header says"}}) {
+    Failure failure = Library::load(context, image);
+    EXPECT_EQ(failure.kind, ErrorKind::Compile);
+    EXPECT_TRUE(failure.says(std::string("cuLibraryLoadData requires a whole "
+                                         "cubin (an ELF file for NVIDIA "
+                                         "devices), but got ") +
+                             text))
+        << failure.message;
+  }
+  get(Library::load(context, cut + "x"));
+  fail("cuLibraryLoadData", NoBinaryForGPU);
+  Failure failure = Library::load(context, fakeCubin("vector_add"));
   EXPECT_EQ(failure.kind, ErrorKind::Compile);
-  EXPECT_TRUE(failure.says("cuLibraryLoadData (8 bytes for sm_90a) failed"));
+  EXPECT_TRUE(failure.says("cuLibraryLoadData (74 bytes for sm_90a) failed"))
+      << failure.message;
+  fake->failures.clear();
 
-  library = get(Library::load(context, "cubin:vector_add"));
+  library = get(Library::load(context, fakeCubin("vector_add")));
   failure = Function::get(library, "other");
   EXPECT_EQ(failure.kind, ErrorKind::Invalid);
   EXPECT_TRUE(failure.says("cuLibraryGetKernel (kernel 'other') failed"));

@@ -95,7 +95,7 @@ protected:
   }
   std::shared_ptr<const Function> loadFunction() {
     openContext();
-    library = get(Library::load(context, "cubin:vector_add"));
+    library = get(Library::load(context, fakeCubin("vector_add")));
     return get(Function::get(library, "vector_add", fake->parameterBytes));
   }
   void fail(const char *call, Result result) { fake->failures[call] = result; }

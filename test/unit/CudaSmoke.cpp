@@ -113,6 +113,21 @@ static void addVectors(const Function &function,
     outs() << llvm::format("host time a launch, context %s current: %.2f us\n",
                            inside ? "already" : "not", perLaunch);
   }
+  DriverLaunchConfig raw = {};
+  raw.grid[0] = raw.grid[1] = raw.grid[2] = 1;
+  raw.block[0] = 256;
+  raw.block[1] = raw.block[2] = 1;
+  raw.stream = stream.handle();
+  {
+    ContextScope scope = get(context->enter());
+    double start = microseconds();
+    for (int i = 0; i < kLaunches; ++i)
+      context->driver().call().launchKernelEx(&raw, function.handle(),
+                                              parameters, nullptr);
+    double perLaunch = (microseconds() - start) / kLaunches;
+    ok(stream.synchronize());
+    outs() << llvm::format("of that the driver: %.2f us\n", perLaunch);
+  }
   parameters[3] = &n;
 
   constexpr int kNodes = 20;
@@ -155,6 +170,24 @@ static void useSharedMemory(const Function &function,
   require(refused(function.allowDynamicShared(limit + 1)) ==
               ErrorKind::Unsupported,
           "a byte more is unsupported");
+}
+
+/// Says where dynamic shared memory of alignment 1024 is beside a static part:
+/// why kernels that use TMA should have none.
+static void locateBeside(const Function &function,
+                         const std::shared_ptr<const Context> &context,
+                         const Stream &stream) {
+  DeviceBuffer out = get(DeviceBuffer::allocate(context, 4));
+  DevicePtr pointer = out.address();
+  void *parameters[] = {&pointer};
+  LaunchConfig config;
+  config.stream = stream.handle();
+  ok(launch(function, config, parameters));
+  unsigned address = 0;
+  ok(stream.copyToHost(&address, pointer, 4));
+  ok(stream.synchronize());
+  outs() << "a pool of alignment 1024 beside a static part is at " << address
+         << ", " << address % 1024 << " modulo 1024\n";
 }
 
 /// The first launch of a kernel is captured, while another thread links, loads,
@@ -284,6 +317,19 @@ int main(int argc, char **argv) {
                          (microseconds() - start) / 1e3, image.cubin.size())
          << image.infoLog << "\n"
          << image.errorLog << "\n";
+  // Now the driver has it in its cache.
+  LinkOptions hasty;
+  hasty.fullLog = false;
+  for (const LinkOptions &options : {hasty, LinkOptions()}) {
+    start = microseconds();
+    LinkedImage again = get(linkPTX(*context, kSmokePTX, options));
+    outs() << llvm::format(
+        "linked again in %.1f ms, %s log, %s cubin%s\n",
+        (microseconds() - start) / 1e3, options.fullLog ? "full" : "any",
+        again.cubin == image.cubin ? "the same" : "another",
+        again.fromDriverCache ? ", from the driver's cache" : "");
+    require(!options.fullLog || !again.fromDriverCache, "a full log");
+  }
   start = microseconds();
   auto library = get(Library::load(context, image.cubin));
   auto kernel = [&](const char *name, llvm::ArrayRef<size_t> sizes) {
@@ -306,6 +352,7 @@ int main(int argc, char **argv) {
   useSharedMemory(*touch, context, stream);
   useSharedMemory(*kernel("touch_beside", {8, 4}), context, stream);
   copyBoxes(*kernel("copy_box", {128, 8, 4, 4}), context, stream);
+  locateBeside(*kernel("locate_beside", {8}), context, stream);
   if (clean) {
     outs() << "passed\n";
     return 0;

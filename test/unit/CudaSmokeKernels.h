@@ -85,6 +85,20 @@ done:
   ret;
 }
 
+// The address of the pool beside 16 bytes of static shared memory.
+.visible .entry locate_beside(.param .u64 out)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %d<2>;
+  .shared .align 16 .b8 fixed[16];
+  mov.u32 %r1, pool;
+  mov.u32 %r2, fixed;
+  st.volatile.shared.u32 [%r2], %r1;
+  ld.param.u64 %d1, [out];
+  st.global.u32 [%d1], %r1;
+  ret;
+}
+
 // Copies the box at (column, 0, page) to shared memory by TMA and from there,
 // as it lies, to out: 8192 bytes, one warp. Its barrier is behind them, as a
 // static one would move the pool to an address that TMA cannot take.

@@ -45,7 +45,10 @@ struct FakeCuda {
   std::vector<size_t> parameterBytes = {8, 8, 4};
   std::vector<float> milliseconds; ///< of the next timings
 
+  bool cacheHits = false; ///< linked before: without the assembler's words
+
   // What it was asked.
+  std::set<std::string> linked;
   std::map<std::string, int> calls;
   int contexts = 0, links = 0, libraries = 0, buffers = 0, streams = 0,
       events = 0, graphs = 0;
@@ -69,6 +72,18 @@ struct FakeCuda {
 
   std::mutex mutex;
 };
+
+/// An image that the driver layer takes: an ELF header and nothing to it, then
+/// a text in which the fake looks for the names of kernels.
+inline std::string fakeCubin(const std::string &text) {
+  std::string image(64, '\0');
+  image.replace(0, 5,
+                "\x7f"
+                "ELF"
+                "\x02");
+  image[18] = static_cast<char>(190); // NVIDIA
+  return image + text;
+}
 
 /// The symbol "mlaFakeCuda" of the library.
 using FakeCudaFn = FakeCuda *(*)();

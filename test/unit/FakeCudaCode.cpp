@@ -57,14 +57,16 @@ Result linkAddData(LinkHandle link, LinkInput input, void *data, size_t bytes,
   auto *linking = handle<FakeLink *>(link);
   std::string text(static_cast<char *>(data), bytes);
   fake.terminated = input == LinkInput::PTX && bytes && text.back() == 0;
-  write(linking->infoLog, linking->infoBytes, fake.infoLog);
+  bool hit = !fake.linked.insert(text).second && fake.cacheHits;
+  write(linking->infoLog, linking->infoBytes,
+        hit ? "info : as before" : fake.infoLog);
   if (text.find("bad") != std::string::npos) {
     write(linking->errorLog, linking->errorBytes,
           "ptxas kernel.ptx, line 3; error : Unknown symbol 'bad'");
     return InvalidPTX;
   }
   write(linking->errorLog, linking->errorBytes, fake.errorLog);
-  linking->image = "cubin:" + text;
+  linking->image = fakeCubin(text);
   return Success;
 }
 Result linkComplete(LinkHandle link, void **cubin, size_t *bytes) {
@@ -85,11 +87,9 @@ Result libraryLoadData(LibraryHandle *library, const void *image, LinkOption *,
                        void **, unsigned, int *, void **, unsigned) {
   FAKE_IN_CONTEXT(cuLibraryLoadData);
   fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
-  if (strncmp(static_cast<const char *>(image), "cubin:", 6))
-    return InvalidImage;
   ++fake.libraries;
-  *library =
-      handle<LibraryHandle>(new std::string(static_cast<const char *>(image)));
+  *library = handle<LibraryHandle>(
+      new std::string(static_cast<const char *>(image) + 64));
   return Success;
 }
 Result libraryUnload(LibraryHandle library) {

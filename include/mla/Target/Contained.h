@@ -37,9 +37,10 @@ namespace mlir::mla {
 ///
 /// After either of these the thread is neither unwound nor joined: what `body`
 /// owns leaks, and after a time limit it runs on until its next pass (see
-/// prepareContext). So `body` must own all that it touches, or share its
-/// ownership; without a time limit it may also refer to the caller's immutable
-/// data. Objects of LLVM and MLIR belong inside it.
+/// prepareContext), for which the end of the process waits up to 10 s. So
+/// `body` must own all that it touches, or share its ownership; without a time
+/// limit it may also refer to the caller's immutable data. Objects of LLVM and
+/// MLIR belong inside it.
 ///
 /// Any number of calls may be under way at once. The first call installs LLVM's
 /// fatal-error handler, which LLVM has once per copy; fatal errors of threads

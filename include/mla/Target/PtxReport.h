@@ -35,7 +35,8 @@ namespace mlir::mla {
 /// available, which is no failure of the code at hand.
 class ToolNotFound : public llvm::ErrorInfo<ToolNotFound> {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): the name that
+                  // llvm::ErrorInfo asks for
   explicit ToolNotFound(std::string names) : names(std::move(names)) {}
   void log(llvm::raw_ostream &stream) const override;
   std::error_code convertToErrorCode() const override;

@@ -8,17 +8,46 @@
 
 #include "Library.h"
 
+#include "llvm/BinaryFormat/ELF.h"
+
+#include <cstring>
+
 using namespace mla_jit::cuda;
 using llvm::Error;
 using llvm::Expected;
 using llvm::Twine;
 
+/// Nothing if the bytes are an ELF file for NVIDIA devices with nothing cut
+/// off.
+static Error checkImage(llvm::StringRef image) {
+  auto bad = [&](const Twine &what) {
+    return refuse(ErrorKind::Compile, "cuLibraryLoadData",
+                  "a whole cubin (an ELF file for NVIDIA devices)",
+                  Twine(image.size()) + " bytes " + what);
+  };
+  using Header = llvm::ELF::Elf64_Ehdr;
+  if (image.size() < sizeof(Header) || !image.starts_with(llvm::ELF::ElfMagic))
+    return bad("that are no ELF file");
+  Header header;
+  memcpy(&header, image.data(), sizeof(header));
+  if (header.getFileClass() != llvm::ELF::ELFCLASS64 ||
+      header.e_machine != llvm::ELF::EM_CUDA)
+    return bad("of ELF for machine " + Twine(header.e_machine));
+  // The tables are at the end.
+  auto ends = [&](uint64_t offset, uint64_t count, uint64_t each) {
+    return offset > image.size() || count * each > image.size() - offset;
+  };
+  if (ends(header.e_shoff, header.e_shnum, header.e_shentsize) ||
+      ends(header.e_phoff, header.e_phnum, header.e_phentsize))
+    return bad("that end before their header says");
+  return Error::success();
+}
+
 Expected<std::shared_ptr<const Library>>
 Library::load(std::shared_ptr<const Context> context,
               const std::string &cubin) {
-  if (cubin.empty())
-    return refuse(ErrorKind::Invalid, "cuLibraryLoadData", "a cubin",
-                  "no bytes");
+  if (Error error = checkImage(cubin))
+    return std::move(error);
   Expected<ContextScope> scope = context->enter();
   if (!scope)
     return scope.takeError();

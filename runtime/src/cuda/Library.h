@@ -22,7 +22,9 @@ namespace mla_jit::cuda {
 /// was captured in a graph needs an owner as long as the graph.
 class Library {
 public:
-  /// Loads a cubin. The bytes are not needed afterwards.
+  /// Loads a cubin, after checking that it is one and whole: the driver is not
+  /// told where it ends, and looks at it late. The bytes are not needed
+  /// afterwards.
   static llvm::Expected<std::shared_ptr<const Library>>
   load(std::shared_ptr<const Context> context, const std::string &cubin);
   ~Library();

@@ -15,6 +15,9 @@ namespace mla_jit::cuda {
 
 struct LinkOptions {
   bool lineInfo = false; ///< for profilers
+  /// The driver has a cache of its own on disk, and what comes from there comes
+  /// without the assembler's notices. With this, such PTX is assembled again.
+  bool fullLog = true;
   /// Kept of each log; what is more is cut, and said to be.
   unsigned logBytes = 1u << 18;
 };
@@ -24,6 +27,7 @@ struct LinkOptions {
 struct LinkedImage {
   std::string cubin;
   std::string infoLog, errorLog; ///< of a success too
+  bool fromDriverCache = false;  ///< the log is short
 };
 
 /// Assembles PTX for the context's device with the driver's own assembler. An
