@@ -42,5 +42,5 @@ for name in config.mla_test_tools:
     else:
         tool(name, config.mla_tools_dir)
     config.available_features.add(name)
-for name in ["FileCheck", "count", "not", "mlir-tblgen", "split-file"]:
+for name in ["FileCheck", "count", "llvm-nm", "not", "mlir-tblgen", "split-file"]:
     tool(name, config.llvm_tools_dir)

@@ -53,8 +53,8 @@ struct Spec {
   /// User score code: names and MLIR types of its launch-time arguments (f32,
   /// i32, or memrefs that it loads from), and the body of the score region over
   /// %b, %h, %qpos, %kpos (i32: request, query head, positions of query and
-  /// key) and %score (f32, already scaled), ending in mla.yield. Runs for pairs that
-  /// the mask hides too: its loads must be in bounds there. Empty: none.
+  /// key) and %score (f32, already scaled), ending in mla.yield. Runs for pairs
+  /// that the mask hides too: its loads must be in bounds there. Empty: none.
   std::vector<std::pair<std::string, std::string>> scoreArguments;
   std::string scoreBody;
 
