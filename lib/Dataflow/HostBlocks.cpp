@@ -154,6 +154,10 @@ public:
       // The sum across lanes shuffles twice an accumulator, on one port.
       double qkBlock =
           steps * stepCycles(m * n, n * widen, m + n) + m * n * 2 + kLoopCycles;
+      // Threads of one core share L1: a group of rows beyond half of it comes
+      // from L2, in part.
+      if (m * shape.headDim * 4 > target.getL1Bytes() / 2.0)
+        qkBlock += 0.25 * m * shape.headDim * 4 / l2BytesPerCycle;
       cycles += qkGroups * qkBlock / n;
 
       m = schedule.getPvRows();
@@ -170,10 +174,10 @@ public:
       // The softmax: about 24 instructions a vector of scores.
       cycles += 12.0 * std::ceil(rows / lanes);
 
-      // From memory once a row block: hidden behind Q K^T in part, where that
-      // reads keys directly; a copy waits for all of it, and widens and stores.
-      double memory = keyBytes / kMemoryBytesPerCycle;
-      cycles += staged ? memory + steps * (shape.widen + 2) / 2 : memory / 2;
+      // From memory once a row block; a staged copy widens and stores besides.
+      cycles += keyBytes / kMemoryBytesPerCycle;
+      if (staged)
+        cycles += steps * (shape.widen + 2) / 2;
     }
     return cycles * shape.kvHeads;
   }

@@ -13,7 +13,41 @@ using namespace mlir::mla_gpu;
 
 #include "mla/Dialect/MLAGPU/IR/MLAGPUDialect.cpp.inc"
 
+namespace {
+/// Long types and layouts are printed by a short name.
+struct Aliases : public OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (auto mma = dyn_cast<MmaLayoutAttr>(attr))
+      os << stringifyMDim(mma.getM());
+    else if (isa<SliceLayoutAttr>(attr))
+      os << "slice";
+    else if (isa<LanesLayoutAttr>(attr))
+      os << "lanes";
+    else
+      return AliasResult::NoAlias;
+    return AliasResult::FinalAlias;
+  }
+
+  AliasResult getAlias(Type type, raw_ostream &os) const override {
+    if (isa<SmemType>(type))
+      os << "smem";
+    else if (isa<TileType>(type))
+      os << "tile";
+    else if (isa<PipelineType>(type))
+      os << "pipeline";
+    else if (isa<TensorMapType>(type))
+      os << "tensor_map";
+    else
+      return AliasResult::NoAlias;
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void MLAGPUDialect::initialize() {
+  addInterfaces<Aliases>();
   registerAttributes();
   registerTypes();
   addOperations<

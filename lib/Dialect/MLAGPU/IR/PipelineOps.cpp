@@ -18,12 +18,12 @@
 using namespace mlir;
 using namespace mlir::mla_gpu;
 
-StringRef mla_gpu::getRole(Operation *op) {
+Region *mla_gpu::getRoleBody(Operation *op) {
   for (Region *region = op->getParentRegion(); region;
        region = region->getParentRegion())
-    if (auto roles = dyn_cast<WarpSpecializeOp>(region->getParentOp()))
-      return roles.getName(region->getRegionNumber());
-  return {};
+    if (isa<WarpSpecializeOp>(region->getParentOp()))
+      return region;
+  return nullptr;
 }
 
 /// Checks that an op is directly in a function.
@@ -170,29 +170,41 @@ LogicalResult PipelineOp::verify() {
 // acquire, commit, wait, release
 //===----------------------------------------------------------------------===//
 
+/// Checks that a verb is in a role that its pipeline has it for. Roles that
+/// share a region may use different pipelines of the same name, or only some of
+/// them use it: there must be one that may.
 template <typename Op>
 static LogicalResult verifyVerb(Op op, StringRef constraint, bool writes) {
-  PipelineOp pipeline = getDeclaration(op.getPipeline());
-  if (!pipeline)
-    return op.emitOpError("(")
-           << constraint << ") requires an mla_gpu.pipeline of the function";
-  StringRef role = getRole(op);
-  if (writes ? role == pipeline.getFrom()
-             : !role.empty() && pipeline.isReader(role))
-    return success();
-  InFlightDiagnostic diag = op.emitOpError("(")
-                            << constraint << ") requires to be in ";
-  if (writes)
-    diag << "role '" << pipeline.getFrom() << "', which writes";
-  else
-    diag << "a role that reads";
-  diag << " the pipeline, but got ";
-  if (role.empty())
-    diag << "none";
-  else
-    diag << "'" << role << "'";
-  diag.attachNote(pipeline.getLoc()) << "declared here";
-  return diag;
+  Region *body = getRoleBody(op);
+  if (!body)
+    return op.emitOpError("(") << constraint << ") requires to be in a role";
+  auto roles = cast<WarpSpecializeOp>(body->getParentOp());
+  unsigned first = roles.getFirstRole(*body);
+  unsigned count = roles.getSharing()[body->getRegionNumber()];
+  auto argument = dyn_cast<BlockArgument>(op.getPipeline());
+  bool perRole = argument && argument.getOwner() == &body->front();
+  for (unsigned role = first; role < first + count; ++role) {
+    OperandRange args = roles.getRoleArgs(role);
+    // What is wrong with the arguments, the roles' op says.
+    if (perRole && argument.getArgNumber() >= args.size())
+      return success();
+    PipelineOp pipeline = getDeclaration(perRole ? args[argument.getArgNumber()]
+                                                 : op.getPipeline());
+    if (!pipeline)
+      return op.emitOpError("(")
+             << constraint << ") requires an mla_gpu.pipeline of the function";
+    StringRef name = roles.getName(role);
+    if (writes ? name == pipeline.getFrom() : pipeline.isReader(name))
+      return success();
+    if (role + 1 == first + count)
+      return (op.emitOpError("(")
+              << constraint << ") requires to be in a role that "
+              << (writes ? "writes" : "reads") << " the pipeline, but got '"
+              << name << "'")
+                 .attachNote(pipeline.getLoc())
+             << "declared here";
+  }
+  return success();
 }
 
 LogicalResult AcquireOp::verify() {
@@ -229,14 +241,52 @@ LogicalResult WaitOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 // warp_specialize, yield
 //===----------------------------------------------------------------------===//
 
+Region &WarpSpecializeOp::getBody(unsigned role) {
+  for (auto [body, sharing] : llvm::zip(getBodies(), getSharing())) {
+    if (role < sharing)
+      return body;
+    role -= sharing;
+  }
+  llvm_unreachable("role out of range");
+}
+
+unsigned WarpSpecializeOp::getFirstRole(Region &body) {
+  unsigned first = 0;
+  for (int64_t sharing : getSharing().take_front(body.getRegionNumber()))
+    first += sharing;
+  return first;
+}
+
+OperandRange WarpSpecializeOp::getRoleArgs(unsigned role) {
+  unsigned begin = 0;
+  for (unsigned i = 0; i < role; ++i)
+    begin += getBody(i).getNumArguments();
+  return getArgs().slice(begin, getBody(role).getNumArguments());
+}
+
 LogicalResult WarpSpecializeOp::verify() {
-  size_t count = getRoles().size();
-  if (count == 0 || getNames().size() != count || getWarps().size() != count)
+  size_t count = getNames().size(), shared = 0, taken = 0;
+  for (auto [i, sharing] : llvm::enumerate(getSharing())) {
+    shared += sharing;
+    if (sharing >= 1 && i < getBodies().size())
+      taken += sharing * getBodies()[i].getNumArguments();
+  }
+  if (count == 0 || shared != count || getWarps().size() != count ||
+      getSharing().size() != getBodies().size() ||
+      llvm::any_of(getSharing(), [](int64_t n) { return n < 1; }))
     return emitOpError("(warp_specialize_c1) requires a name and warps for "
                        "each of at least one role");
+  if (taken != getArgs().size())
+    return emitOpError("(warp_specialize_c7) requires ")
+           << taken << " arguments for the regions, but got "
+           << getArgs().size();
   llvm::StringSet<> names;
   int64_t all = 0;
   for (auto [i, warps] : llvm::enumerate(getWarps())) {
+    if (getRoleArgs(i).getTypes() != getBody(i).getArgumentTypes())
+      return emitOpError("(warp_specialize_c7) requires arguments of the types "
+                         "that the region of '")
+             << getName(i) << "' takes";
     if (!names.insert(getName(i)).second)
       return emitOpError("(warp_specialize_c1) requires roles of different "
                          "names, but got '")
@@ -253,24 +303,26 @@ LogicalResult WarpSpecializeOp::verify() {
            << all;
   if ((*this)->getParentOfType<WarpSpecializeOp>())
     return emitOpError("(warp_specialize_c6) requires to be in no other role");
+  if (!getRegisters().empty() && getRegisters().size() != count)
+    return emitOpError("(warp_specialize_c2) requires registers for all roles "
+                       "or none, but got ")
+           << getRegisters().size() << " for " << count;
 
   int64_t start = 0;
-  for (auto [i, region] : llvm::enumerate(getRoles())) {
-    int64_t warps = getWarps()[i];
+  for (auto [i, warps] : llvm::enumerate(getWarps())) {
     bool whole = start % kWarpgroupWarps == 0 && warps % kWarpgroupWarps == 0;
-    if (!getRegisters().empty() && getRegisters().size() == count && !whole)
+    if (!getRegisters().empty() && !whole)
       return emitOpError("(warp_specialize_c3) requires whole warpgroups for "
                          "registers, but got warps ")
              << start << " to " << start + warps - 1 << " for '" << getName(i)
              << "'";
-    WalkResult result = region.walk([&](MmaOp mma) {
+    WalkResult result = getBody(i).walk([&](MmaOp mma) {
       if (whole)
         return WalkResult::advance();
-      emitOpError("(warp_specialize_c5) requires whole warpgroups for an MMA, "
-                  "but got warps ")
-              .attachNote(mma.getLoc())
-          << "an MMA of role '" << getName(i) << "', warps " << start << " to "
-          << start + warps - 1;
+      mma.emitOpError("(warp_specialize_c5) requires a role of whole "
+                      "warpgroups, but got warps ")
+          << start << " to " << start + warps - 1 << " for '" << getName(i)
+          << "'";
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
@@ -278,12 +330,6 @@ LogicalResult WarpSpecializeOp::verify() {
     start += warps;
   }
 
-  if (getRegisters().empty())
-    return success();
-  if (getRegisters().size() != count)
-    return emitOpError("(warp_specialize_c2) requires registers for all roles "
-                       "or none, but got ")
-           << getRegisters().size() << " for " << count;
   // What every thread starts with, since the CTA is launched with one number.
   int64_t equal = std::min<int64_t>(256, 65536 / (all * kWarpThreads) / 8 * 8);
   int64_t sum = 0;

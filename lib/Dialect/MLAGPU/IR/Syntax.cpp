@@ -116,48 +116,73 @@ static void printSameTypes(OpAsmPrinter &, Operation *, TypeRange, TypeRange) {}
 
 // mla_gpu.warp_specialize
 // role "math" warps(4) registers(240) { ... }
-// role "load" warps(4) registers(24) { ... }
+// role "left"(%x), "right"(%y) warps(4) registers(24) { ^bb0(%z: ...): ... }
 ParseResult WarpSpecializeOp::parse(OpAsmParser &parser,
                                     OperationState &result) {
   Builder &builder = parser.getBuilder();
   SmallVector<Attribute> names;
-  SmallVector<int64_t> warps, registers;
+  SmallVector<int64_t> warps, registers, sharing;
   while (succeeded(parser.parseOptionalKeyword("role"))) {
-    std::string name;
-    if (parser.parseString(&name) || parser.parseKeyword("warps") ||
-        parser.parseLParen() || parser.parseInteger(warps.emplace_back()) ||
-        parser.parseRParen())
-      return failure();
-    names.push_back(builder.getStringAttr(name));
-    if (succeeded(parser.parseOptionalKeyword("registers")))
-      if (parser.parseLParen() ||
-          parser.parseInteger(registers.emplace_back()) || parser.parseRParen())
+    SmallVector<SmallVector<OpAsmParser::UnresolvedOperand>> args;
+    SMLoc loc = parser.getCurrentLocation();
+    do {
+      std::string name;
+      if (parser.parseString(&name) ||
+          parser.parseOperandList(args.emplace_back(),
+                                  AsmParser::Delimiter::OptionalParen))
         return failure();
+      names.push_back(builder.getStringAttr(name));
+    } while (succeeded(parser.parseOptionalComma()));
+    int64_t ofRole, registersOfRole;
+    if (parser.parseKeyword("warps") || parser.parseLParen() ||
+        parser.parseInteger(ofRole) || parser.parseRParen())
+      return failure();
+    warps.append(args.size(), ofRole);
+    sharing.push_back(args.size());
+    if (succeeded(parser.parseOptionalKeyword("registers"))) {
+      if (parser.parseLParen() || parser.parseInteger(registersOfRole) ||
+          parser.parseRParen())
+        return failure();
+      registers.append(args.size(), registersOfRole);
+    }
     Region *region = result.addRegion();
     if (parser.parseRegion(*region))
       return failure();
     ensureTerminator(*region, builder, result.location);
+    for (auto &ofOne : args)
+      if (parser.resolveOperands(ofOne, region->getArgumentTypes(), loc,
+                                 result.operands))
+        return failure();
   }
   result.addAttribute(getNamesAttrName(result.name),
                       builder.getArrayAttr(names));
-  result.addAttribute(getWarpsAttrName(result.name),
-                      builder.getDenseI64ArrayAttr(warps));
-  result.addAttribute(getRegistersAttrName(result.name),
-                      builder.getDenseI64ArrayAttr(registers));
+  for (auto [name, values] : {std::pair{getWarpsAttrName(result.name), &warps},
+                              {getRegistersAttrName(result.name), &registers},
+                              {getSharingAttrName(result.name), &sharing}})
+    result.addAttribute(name, builder.getDenseI64ArrayAttr(*values));
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
 void WarpSpecializeOp::print(OpAsmPrinter &printer) {
-  for (auto [i, region] : llvm::enumerate(getRoles())) {
+  unsigned role = 0;
+  for (auto [body, sharing] : llvm::zip(getBodies(), getSharing())) {
     printer.printNewline();
-    printer << "role " << getNames()[i] << " warps(" << getWarps()[i] << ") ";
+    printer << "role ";
+    llvm::interleaveComma(llvm::seq<unsigned>(role, role + sharing), printer,
+                          [&](unsigned i) {
+                            printer << getNames()[i];
+                            if (!getRoleArgs(i).empty())
+                              printer << '(' << getRoleArgs(i) << ')';
+                          });
+    printer << " warps(" << getWarps()[role] << ") ";
     if (!getRegisters().empty())
-      printer << "registers(" << getRegisters()[i] << ") ";
-    printer.printRegion(region, /*printEntryBlockArgs=*/false,
+      printer << "registers(" << getRegisters()[role] << ") ";
+    printer.printRegion(body, /*printEntryBlockArgs=*/true,
                         /*printBlockTerminators=*/false);
+    role += sharing;
   }
   printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"names", "warps", "registers"});
+                                {"names", "warps", "registers", "sharing"});
 }
 
 // %s = mla_gpu.mma_wait %t : tensor<...>, or without the result.

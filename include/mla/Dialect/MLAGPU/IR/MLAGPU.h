@@ -40,13 +40,13 @@ inline constexpr int64_t kWarpThreads = 32, kWarpgroupWarps = 4;
 /// attribute is none of this dialect's layouts.
 MmaLayoutAttr getMmaLayout(Attribute encoding);
 
-/// Where a pipeline is declared. Null only in invalid IR.
+/// Where a pipeline is declared. Null for an argument of a role.
 inline PipelineOp getDeclaration(Value pipeline) {
   return pipeline.getDefiningOp<PipelineOp>();
 }
 
-/// The name of the role that an op is in; empty outside of roles.
-StringRef getRole(Operation *op);
+/// The region of a `warp_specialize` that an op is in, or null.
+Region *getRoleBody(Operation *op);
 
 } // namespace mlir::mla_gpu
 

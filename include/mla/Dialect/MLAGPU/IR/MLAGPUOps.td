@@ -220,21 +220,22 @@ def MLAGPU_ReleaseOp : MLAGPU_VerbOp<"release"> {
 //===----------------------------------------------------------------------===//
 
 def MLAGPU_WarpSpecializeOp : MLAGPU_Op<"warp_specialize",
-    [RecursiveMemoryEffects, NoRegionArguments,
-     SingleBlockImplicitTerminator<"YieldOp">]> {
+    [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "the roles of a CTA, side by side";
   let description = [{
-    One region a role, with the warps that run it (consecutive, in the order of the
-    roles) and, optionally, the registers that each of its threads gets. The op ends
-    when all roles have.
+    Each role has the warps that run it (consecutive, in the order of the roles) and,
+    optionally, the registers that each of its threads gets. The op ends when all
+    roles have. Roles that do the same with different things share a region: code
+    once in memory, and what differs as arguments.
 
     Example:
     ```mlir
-    func.func @f() {
+    func.func @f(%left: index, %right: index) {
       mla_gpu.warp_specialize
-      role "math" warps(4) registers(240) {
+      role "softmax" warps(4) registers(184) {
       }
-      role "load" warps(4) registers(24) {
+      role "left"(%left), "right"(%right) warps(4) registers(160) {
+      ^bb0(%column: index):
       }
       return
     }
@@ -248,16 +249,26 @@ def MLAGPU_WarpSpecializeOp : MLAGPU_Op<"warp_specialize",
       each thread an equal share of 65536, a multiple of 8 and at most 256.
     * (warp_specialize_c5) a role with an MMA has whole warpgroups.
     * (warp_specialize_c6) is not inside another role.
+    * (warp_specialize_c7) each role gives what its region takes.
   }];
-  let arguments = (ins StrArrayAttr:$names, DenseI64ArrayAttr:$warps,
-                       DenseI64ArrayAttr:$registers);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
+  let arguments = (ins Variadic<AnyType>:$args, StrArrayAttr:$names,
+                       DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers,
+                       DenseI64ArrayAttr:$sharing);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Roles are numbered over all regions; `sharing` is the roles of each.
+    unsigned getNumRoles() { return getNames().size(); }
     ::llvm::StringRef getName(unsigned role) {
       return ::llvm::cast<::mlir::StringAttr>(getNames()[role]).getValue();
     }
+    /// The region that a role runs.
+    ::mlir::Region &getBody(unsigned role);
+    /// The first of the roles that run a region; they are consecutive.
+    unsigned getFirstRole(::mlir::Region &body);
+    /// What a role gives its region.
+    ::mlir::OperandRange getRoleArgs(unsigned role);
   }];
 }
 
