@@ -95,6 +95,8 @@ struct ExpandMath : public mla::impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp2>(&getContext());
+    math::populateExpansionPatterns(
+        patterns, {"tan", "sinh", "cosh", "asinh", "acosh", "atanh"});
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return llvm::is_contained({"math.tanh", "math.exp", "math.log",
                                  "math.log2", "math.log1p", "math.expm1",

@@ -19,6 +19,8 @@
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include <mutex>
 
 using namespace mlir;
@@ -54,6 +56,21 @@ mla::createHostMachine(ModuleOp module) {
   return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
       triple, target.getCpu().getValue(), features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+std::string mla::findMissingFeature(ModuleOp module) {
+  auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
+  SmallVector<StringRef> needed, changes;
+  llvm::X86::getFeaturesForCPU(target.getCpu().getValue(), needed);
+  target.getFeatures().getValue().split(changes, ',', -1, /*KeepEmpty=*/false);
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  for (StringRef feature : needed) {
+    auto found = host.find(feature);
+    if (found != host.end() && !found->second &&
+        !llvm::is_contained(changes, ("-" + feature).str()))
+      return feature.str();
+  }
+  return {};
 }
 
 /// Adds `<symbol>_packed(void **arguments)`, which loads each parameter of the

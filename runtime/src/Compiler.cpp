@@ -231,6 +231,8 @@ private:
     auto machine = mla::createHostMachine(module);
     if (!machine)
       return machine.takeError();
+    result.cpu = (*machine)->getTargetCPU().str();
+    result.missingFeature = mla::findMissingFeature(module);
     llvm::LLVMContext llvmContext;
     std::unique_ptr<llvm::Module> llvmModule;
     llvm::Error error = llvm::Error::success();

@@ -30,6 +30,8 @@ struct CompileResult {
   std::string text; ///< of the stage that was asked for; object code for Object
   std::shared_ptr<KernelInfo> info; ///< from Stage::Host on
   std::vector<StageTime> times;
+  /// Object: a CPU feature that the code may use and this machine has not.
+  std::string cpu, missingFeature;
 };
 
 /// Compiles up to `stage`. Errors carry the stage and the diagnostics.

@@ -83,7 +83,7 @@ Engine::compile(const std::string &mlir, const std::string &name, Stage stage) {
 }
 
 llvm::Error Engine::isSupported(const Spec &spec) {
-  auto text = compile(spec, Stage::Tile);
+  auto text = compile(spec, Stage::Host);
   return text ? llvm::Error::success() : text.takeError();
 }
 

@@ -28,6 +28,11 @@ static constexpr size_t kAlignment = 64;
 
 llvm::Expected<std::unique_ptr<KernelState>>
 loadKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
+  if (!compiled.missingFeature.empty())
+    return createStringError(formatv(
+        "the kernel is compiled for '{0}', but this machine has no {1}: "
+        "it can be compiled, not run",
+        compiled.cpu, compiled.missingFeature));
   auto start = std::chrono::steady_clock::now();
   auto state = std::make_unique<KernelState>();
   state->info = compiled.info;

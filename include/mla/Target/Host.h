@@ -31,6 +31,10 @@ namespace mlir::mla {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(ModuleOp module);
 
+/// A feature that the target's code may use and this machine has not; empty if
+/// it has all.
+std::string findMissingFeature(ModuleOp module);
+
 /// Translates a module of the llvm level. For each entry of its `mla.kernel`
 /// there is a function `<symbol>_packed(void **)` beside it, which takes a
 /// pointer to each parameter: the form in which the runtime calls.

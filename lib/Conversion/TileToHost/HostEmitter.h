@@ -193,6 +193,8 @@ private:
 /// Checks that an entry is what the emitters expect: names, schedule, plan, and
 /// tiles made in the work loop that uses them, of the schedule's shape.
 LogicalResult checkHostEntry(func::FuncOp entry, TargetAttr target);
+/// Checks that entries, each of them checked, belong together.
+LogicalResult checkHostEntries(ArrayRef<func::FuncOp> entries);
 
 /// Softmax of a row, shared by the targets; `x` may be scalars, vectors or
 /// fragments of f32. exp(x) as exp2(x log2 e).

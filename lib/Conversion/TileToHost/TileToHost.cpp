@@ -30,9 +30,6 @@ template <typename LoopOp>
 static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
   auto func = op->template getParentOfType<func::FuncOp>();
   auto plan = op.getPlan().template getDefiningOp<PlanOp>();
-  if (!plan)
-    return op.emitOpError(
-        "requires a plan that mla.plan makes in the same function");
   auto schedule =
       func->template getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);
   Value scratch = appendArgument(
@@ -132,6 +129,9 @@ struct ConvertTileToHost
       if (failed(checkHostEntry(entry, target)))
         return failure();
     }
+
+    if (failed(checkHostEntries(entries)))
+      return failure();
 
     func::FuncOp main = entries.front();
     auto schedule = main->getAttrOfType<ScheduleAttr>(MLADialect::kSchedule);

@@ -54,7 +54,7 @@ public:
   /// Compiles and loads a kernel.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const Spec &spec);
   /// The same for MLIR text at the problem, tile or host level; `name` is for
-  /// messages.
+  /// messages. A host-level module is run as it is: its mla.kernel is trusted.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const std::string &mlir,
                                                   const std::string &name);
 

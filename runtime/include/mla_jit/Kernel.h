@@ -136,7 +136,8 @@ public:
 
   /// Runs on all workers and returns when done. `workspace` needs 64-byte
   /// alignment and workspaceBytes() bytes, of any contents. Allocates nothing.
-  /// One launch at a time per engine; others wait.
+  /// Launches of several threads share the workers and may
+  /// overlap: each needs a workspace of its own.
   llvm::Error launch(const Arguments &arguments, void *workspace,
                      size_t workspaceBytes) const;
 

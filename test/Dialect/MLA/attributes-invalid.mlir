@@ -108,8 +108,26 @@ func.func private @qk_keys_divide() attributes {
 //===----------------------------------------------------------------------===//
 
 func.func private @kind() attributes {
-  // expected-error @+1 {{requires a target kind of 'host', but got 'fpga'}}
+  // expected-error @+1 {{requires a target kind of 'host' or 'cuda', but got 'fpga'}}
   a = #mla.target<fpga, cpu = "x86-64-v4", features = "", vector_bits = 512, vector_registers = 32, l1_bytes = 32768, l2_bytes = 1048576>}
+
+// -----
+
+func.func private @chip() attributes {
+  // expected-error @+1 {{requires a chip as sm_90a, but got "hopper"}}
+  a = #mla.target<cuda, chip = "hopper", smem_bytes = 232448, l2_bytes = 62914560>}
+
+// -----
+
+func.func private @smem_bytes() attributes {
+  // expected-error @+1 {{requires positive memory sizes, but got smem_bytes = 0, l2_bytes = 62914560}}
+  a = #mla.target<cuda, chip = "sm_90a", smem_bytes = 0, l2_bytes = 62914560>}
+
+// -----
+
+func.func private @cuda_fields() attributes {
+  // expected-error @+1 {{expected 'chip'}}
+  a = #mla.target<cuda, cpu = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>}
 
 // -----
 

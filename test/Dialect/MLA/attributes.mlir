@@ -40,6 +40,7 @@ module attributes {
   // CHECK-LABEL: func.func private @others()
   // CHECK-SAME:    argument = #mla.argument<"seq_lens", memref<?xi32>>
   // CHECK-SAME:    buffer = #mla.buffer<"partial_lse", slot, memref<?x16xf32>>
+  // CHECK-SAME:    gpu = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>
   // CHECK-SAME:    masks = [#mla.none, #mla.causal]
   // CHECK-SAME:    param = #mla.param<"q", stride, 2>
   // CHECK-SAME:    row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local, split_tiles = 4, qk = 4x3, pv = 6x2, kv = staged>
@@ -47,6 +48,7 @@ module attributes {
   func.func private @others() attributes {
     argument = #mla.argument<"seq_lens", memref<?xi32>>,
     buffer = #mla.buffer<"partial_lse", slot, memref<?x16xf32>>,
+    gpu = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
     masks = [#mla.none, #mla.causal],
     param = #mla.param<"q", stride, 2>,
     row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local,

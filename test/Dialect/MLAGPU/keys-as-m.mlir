@@ -1,14 +1,7 @@
 // Few rows, keys as M: S^T = K Q^T and O^T = V^T P^T, so that 16 rows need no padding to 64. One consumer warpgroup, one
-// warp that loads keys, one that loads the next item's Q. 576/512 bf16, pages of 64, causal, whole and split items.
-//
-// RUN: mla-opt %s --mla-gpu-verify-protocol --verify-roundtrip | FileCheck %s
-// RUN: mla-opt %s --mla-gpu-verify-protocol --remarks-filter=mla_gpu --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=BARRIERS
-
-// CHECK-LABEL: func.func @keys_as_m
-// CHECK: mla_gpu.warp_specialize
-// CHECK: role "math" warps(4)
-// CHECK: role "load" warps(1)
-// CHECK: role "load_q" warps(1)
+// warp that loads keys, one that loads the next item's Q. 576/512 bf16, pages of 64, causal, whole and split items. Run and
+// checked by examples.test.
+// RUN: mla-opt %s --mla-gpu-verify-protocol --verify-roundtrip -o /dev/null
 
 #s = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>  // scores rows x keys, and O rows x columns of V
 #row = #mla_gpu.slice<dim = 1, parent = #s>        // a value a row
@@ -25,7 +18,8 @@
 !o = tensor<16x512xf32, #s>
 !row = tensor<16xf32, #row>
 !lanes = tensor<16x32xf32, #lanes>
-!work = memref<?x7xindex>  // items: request, first tile, tiles, keys and keys that all rows see (from the first tile on), destination, whole
+// Items: request, first tile, tiles, keys and keys that all rows see (both from the first tile on), destination, whole.
+!work = memref<?x7xindex>
 
 module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>} {
 func.func @keys_as_m(%map_kv: !map_kv, %map_q: !map_q, %table: memref<?x?xi32>, %work: !work, %items: memref<?xindex>,

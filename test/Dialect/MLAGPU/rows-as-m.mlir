@@ -1,6 +1,7 @@
 // Many rows, rows as M: 64 packed (query, head) rows a CTA. One warpgroup does Q K^T and softmax with Q in registers, two do
 // P V for half of O's columns each and load what they read. Q comes through the ring like a tile of keys; P takes the place
 // of its own tile's rope columns. 576/512 bf16, pages of 64. Run and checked by examples.test.
+// RUN: mla-opt %s --mla-gpu-verify-protocol --verify-roundtrip -o /dev/null
 
 #s = #mla_gpu.mma<m = rows, instr = [64, 64, 16]>
 #o = #mla_gpu.mma<m = rows, instr = [64, 256, 16]>
@@ -61,11 +62,8 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
     %scale = mla_gpu.broadcast %scale_log2 : f32 -> !s
     %scale_lanes = mla_gpu.broadcast %scale_log2 : f32 -> !lanes
     scf.for %i = %c0 to %items step %c1 {
-      %n = memref.load %turn_of[%i] : !list
-      %i1 = arith.addi %i, %c1 : index
-      %next = memref.load %turn_of[%i1] : !list
-      %end = memref.load %end_of[%i] : !list
-      %row = memref.load %row_of[%i] : !list
+      %n = memref.load %turn_of[%i] : !list   %i1 = arith.addi %i, %c1 : index   %next = memref.load %turn_of[%i1] : !list
+      %end = memref.load %end_of[%i] : !list   %row = memref.load %row_of[%i] : !list
       // Q to registers, and what does not fit to its own place. Its slot goes on without a P.
       %ql = mla_gpu.wait %left[%n] : !kv   %qr = mla_gpu.wait %right[%n] : !kv   %qp = mla_gpu.wait %rope[%n] : !rope
       %qr1 = mla_gpu.view %qr[0:112] : !half   %qr2 = mla_gpu.view %qr[112:240] : !half   %qr3 = mla_gpu.view %qr[240:256] : !half
@@ -78,8 +76,7 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
       mla_gpu.store_shared %q4 to %q_rope : tensor<64x64xbf16, #q>, !t64
       mla_gpu.release %left[%n] : !kv   mla_gpu.release %right[%n] : !kv   mla_gpu.release %rope[%n] : !rope
       %no_p:2 = mla_gpu.acquire %p[%n] : !p
-      %first = arith.addi %n, %c1 : index
-      %last = arith.subi %next, %c1 : index
+      %first = arith.addi %n, %c1 : index   %last = arith.subi %next, %c1 : index
       %m_end, %l_end = scf.for %k = %first to %next step %c1 iter_args(%m = %m0, %l = %l0) -> (!row, !lanes) {
         %before = arith.subi %k, %c1 : index
         %kl = mla_gpu.wait %left[%k] : !kv
@@ -97,8 +94,7 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
         mla_gpu.release %left[%k] : !kv   mla_gpu.release %right[%k] : !kv   mla_gpu.release %rope[%k] : !rope
         %is_last = arith.cmpi eq, %k, %last : index
         %s1 = scf.if %is_last -> (!s) {  // only the last tile can have keys past the end
-          %begin = arith.muli %k, %c64 : index
-          %here = arith.subi %end, %begin : index
+          %begin = arith.muli %k, %c64 : index   %here = arith.subi %end, %begin : index
           %limit = mla_gpu.broadcast %here : index -> tensor<64x64xindex, #s>
           %visible = arith.cmpi slt, %key, %limit : tensor<64x64xindex, #s>
           %kept = arith.select %visible, %s, %none : tensor<64x64xi1, #s>, !s
@@ -107,31 +103,25 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
         // A new reference only if some row has outgrown the old one by 2^8.
         %x = mla_gpu.row_reduce max %s1 : !s -> !lanes
         %x1 = arith.mulf %x, %scale_lanes : !lanes
-        %ml = mla_gpu.broadcast %m : !row -> !lanes
-        %bound = arith.addf %ml, %slack : !lanes
+        %ml = mla_gpu.broadcast %m : !row -> !lanes   %bound = arith.addf %ml, %slack : !lanes
         %grew = arith.cmpf ogt, %x1, %bound : !lanes
         %m2, %alpha, %l1 = mla_gpu.if_any %grew else(%m, %one, %l : !row, !row, !lanes) {
           %x2 = mla_gpu.row_reduce max %x1 : !lanes -> !row
           %m1 = arith.maximumf %m, %x2 : !row
-          %d = arith.subf %m, %m1 : !row
-          %a = math.exp2 %d : !row
-          %as = mla_gpu.broadcast %a : !row -> !lanes
-          %la = arith.mulf %l, %as : !lanes
+          %d = arith.subf %m, %m1 : !row   %a = math.exp2 %d : !row
+          %as = mla_gpu.broadcast %a : !row -> !lanes   %la = arith.mulf %l, %as : !lanes
           mla_gpu.yield %m1, %a, %la : !row, !row, !lanes
         } : tensor<64x4xi1, #lanes>
-        %ms = mla_gpu.broadcast %m2 : !row -> !s
-        %neg = arith.negf %ms : !s
+        %ms = mla_gpu.broadcast %m2 : !row -> !s   %neg = arith.negf %ms : !s
         %e = math.fma %s1, %scale, %neg : !s
         %pf = math.exp2 %e : !s
         %u = mla_gpu.row_reduce sum %pf : !s -> !lanes
         %l2 = arith.addf %l1, %u : !lanes
         %pn, %an = scf.if %is_last -> (!s, !row) {  // the last P and scale also normalise: P V needs no row sums
           %sum = mla_gpu.row_reduce sum %l2 : !lanes -> !row
-          %some = arith.maximumf %sum, %tiny : !row
-          %inv = arith.divf %one, %some : !row
+          %some = arith.maximumf %sum, %tiny : !row   %inv = arith.divf %one, %some : !row
           %invs = mla_gpu.broadcast %inv : !row -> !s
-          %pi = arith.mulf %pf, %invs : !s
-          %ai = arith.mulf %alpha, %inv : !row
+          %pi = arith.mulf %pf, %invs : !s   %ai = arith.mulf %alpha, %inv : !row
           scf.yield %pi, %ai : !s, !row
         } else { scf.yield %pf, %alpha : !s, !row }
         %pb = arith.truncf %pn : !s to tensor<64x64xbf16, #s>
@@ -143,9 +133,9 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
       mla_gpu.commit %p[%last] : !p
       mla_gpu.acquire %go[%last] : !go   mla_gpu.commit %go[%last] : !go
       %sum = mla_gpu.row_reduce sum %l_end : !lanes -> !row
-      %log = math.log2 %sum : !row
-      %lse2 = arith.addf %m_end, %log : !row
-      mla_gpu.store_rows %lse2 to %lse[%row] count(%rows) : !row, memref<?xf32>
+      %log = math.log2 %sum : !row   %lse2 = arith.addf %m_end, %log : !row
+      %ln2 = arith.constant dense<0.693147182> : !row   %natural = arith.mulf %lse2, %ln2 : !row
+      mla_gpu.store_rows %natural to %lse[%row] count(%rows) : !row, memref<?xf32>
     }
   }
   // ---- P V of half the columns, and the loads of these columns
@@ -156,15 +146,12 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
     %with_rope = arith.cmpi ne, %column, %c0 : index
     %fill = arith.subi %c0, %c3 : index  // the first item begins with three turns that only load
     %done = scf.for %i = %c0 to %items step %c1 iter_args(%from = %fill) -> (index) {
-      %n = memref.load %turn_of[%i] : !list
-      %i1 = arith.addi %i, %c1 : index
-      %next = memref.load %turn_of[%i1] : !list
-      %end = memref.load %end_of[%i] : !list
-      %row = memref.load %row_of[%i] : !list
+      %n = memref.load %turn_of[%i] : !list   %i1 = arith.addi %i, %c1 : index   %next = memref.load %turn_of[%i1] : !list
+      %end = memref.load %end_of[%i] : !list   %row = memref.load %row_of[%i] : !list
       %o_end = scf.for %k = %from to %next step %c1 iter_args(%o = %o0) -> (!o) {
         %is_turn = arith.cmpi sge, %k, %n : index
         %o3 = scf.if %is_turn -> (!o) {
-          %v = mla_gpu.wait %half[%k] : !kv   %p_here, %scale_here = mla_gpu.wait %p[%k] : !p   mla_gpu.wait %go[%k] : !go
+          %p_here, %scale_here = mla_gpu.wait %p[%k] : !p   %v = mla_gpu.wait %half[%k] : !kv   mla_gpu.wait %go[%k] : !go
           %is_tile = arith.cmpi ne, %k, %n : index
           %o2 = scf.if %is_tile -> (!o) {
             %alpha = mla_gpu.load_shared %scale_here : !v64 -> !orow
@@ -174,8 +161,7 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
               %scaled = arith.mulf %o, %alphas : !o
               mla_gpu.yield %scaled : !o
             } : tensor<64xi1, #mla_gpu.slice<dim = 1, parent = #o>>
-            %begin = arith.muli %k, %c64 : index
-            %here = arith.subi %end, %begin : index
+            %begin = arith.muli %k, %c64 : index   %here = arith.subi %end, %begin : index
             mla_gpu.clear_rows %v from %here : !half
             %to = mla_gpu.mma %p_here, %v acc(%o1 : !o) : !t64, !half -> !o
             %sum = mla_gpu.mma_wait %to : !o
@@ -185,11 +171,9 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
           scf.yield %o2 : !o
         } else { scf.yield %o : !o }
         // What the slot holds next.
-        %k3 = arith.addi %k, %c3 : index
-        %more = arith.cmpi slt, %k3, %turns : index
+        %k3 = arith.addi %k, %c3 : index   %more = arith.cmpi slt, %k3, %turns : index
         scf.if %more {
-          %outer = memref.load %outer_of[%k3] : !list
-          %box_row = memref.load %box_row_of[%k3] : !list
+          %outer = memref.load %outer_of[%k3] : !list   %box_row = memref.load %box_row_of[%k3] : !list
           %is_q = arith.cmpi sge, %box_row, %c0 : index
           %map = arith.select %is_q, %q_map, %kv_map : !map
           %y = arith.maxsi %box_row, %c0 : index

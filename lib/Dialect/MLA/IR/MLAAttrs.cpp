@@ -80,46 +80,81 @@ static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
   return success();
 }
 
+LogicalResult
+BufferAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   StringAttr, BufferScope, Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || memref.getRank() < 1 || memref.getRank() > 4 ||
+      !memref.isDynamicDim(0) ||
+      llvm::any_of(memref.getShape().drop_front(), ShapedType::isDynamic) ||
+      !memref.getElementType().isIntOrFloat() ||
+      memref.getElementTypeBitWidth() % 8)
+    return emitError() << "requires a memref of rank 1 to 4 whose first size "
+                          "alone is dynamic, of whole bytes, but got "
+                       << type;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Target
 //===----------------------------------------------------------------------===//
 
 Attribute TargetAttr::parse(AsmParser &parser, Type) {
   StringRef kind;
-  StringAttr cpu, features;
-  int64_t vectorBits, vectorRegisters, l1, l2;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseKeyword(&kind) ||
-      parseField(parser, "cpu", cpu) ||
-      parseField(parser, "features", features) ||
-      parseField(parser, "vector_bits", vectorBits) ||
-      parseField(parser, "vector_registers", vectorRegisters) ||
-      parseField(parser, "l1_bytes", l1) ||
-      parseField(parser, "l2_bytes", l2) || parser.parseGreater())
-    return {};
   MLIRContext *context = parser.getContext();
+  StringAttr cpu, features = StringAttr::get(context, "");
+  int64_t vectorBits = 0, vectorRegisters = 0, l1 = 0, l2, smem = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&kind))
+    return {};
+  bool isCuda = kind == "cuda";
+  if (isCuda ? parseField(parser, "chip", cpu) ||
+                   parseField(parser, "smem_bytes", smem)
+             : parseField(parser, "cpu", cpu) ||
+                   parseField(parser, "features", features) ||
+                   parseField(parser, "vector_bits", vectorBits) ||
+                   parseField(parser, "vector_registers", vectorRegisters) ||
+                   parseField(parser, "l1_bytes", l1))
+    return {};
+  if (parseField(parser, "l2_bytes", l2) || parser.parseGreater())
+    return {};
   return parser.getChecked<TargetAttr>(
       loc, context, StringAttr::get(context, kind), cpu, features, vectorBits,
-      vectorRegisters, l1, l2);
+      vectorRegisters, l1, l2, smem);
 }
 
 void TargetAttr::print(AsmPrinter &printer) const {
-  printer << '<' << getKind().getValue() << ", cpu = " << getCpu()
-          << ", features = " << getFeatures()
-          << ", vector_bits = " << getVectorBits()
-          << ", vector_registers = " << getVectorRegisters()
-          << ", l1_bytes = " << getL1Bytes() << ", l2_bytes = " << getL2Bytes()
-          << '>';
+  printer << '<' << getKind().getValue();
+  if (isCuda())
+    printer << ", chip = " << getCpu() << ", smem_bytes = " << getSmemBytes();
+  else
+    printer << ", cpu = " << getCpu() << ", features = " << getFeatures()
+            << ", vector_bits = " << getVectorBits()
+            << ", vector_registers = " << getVectorRegisters()
+            << ", l1_bytes = " << getL1Bytes();
+  printer << ", l2_bytes = " << getL2Bytes() << '>';
 }
 
 LogicalResult
 TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                    StringAttr kind, StringAttr cpu, StringAttr features,
                    int64_t vectorBits, int64_t vectorRegisters, int64_t l1,
-                   int64_t l2) {
+                   int64_t l2, int64_t smem) {
+  if (kind.getValue() == "cuda") {
+    StringRef number = cpu.getValue();
+    if (!number.consume_front("sm_") || number.empty() ||
+        !llvm::isDigit(number.front()))
+      return emitError() << "requires a chip as sm_90a, but got " << cpu;
+    if (smem <= 0 || l2 <= 0)
+      return emitError() << "requires positive memory sizes, but got "
+                            "smem_bytes = "
+                         << smem << ", l2_bytes = " << l2;
+    return success();
+  }
   if (kind.getValue() != "host")
-    return emitError() << "requires a target kind of 'host', but got '"
-                       << kind.getValue() << "'";
+    return emitError()
+           << "requires a target kind of 'host' or 'cuda', but got '"
+           << kind.getValue() << "'";
   if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512)
     return emitError() << "requires vector_bits of 128, 256 or 512, but got "
                        << vectorBits;

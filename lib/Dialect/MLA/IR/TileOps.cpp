@@ -166,6 +166,10 @@ LogicalResult LoadKVOp::verify() {
   if (tile.getHeadDim() != *width || tile.getElementType() != elementType)
     return emitOpError("(load_kv_c1) requires a tile of width ")
            << *width << " of " << elementType << ", but got " << tile;
+  int64_t latent = cast<MemRefType>(getK().getType()).getShape().back();
+  if (tile.getHeadDimV() > latent)
+    return emitOpError("(load_kv_c3) requires v <= ")
+           << latent << " (the width of k's first part), but got " << tile;
   if (getTable() && getKvIndptr())
     return emitOpError(
         "(load_kv_c2) requires one of 'table' and 'csr', but got both");

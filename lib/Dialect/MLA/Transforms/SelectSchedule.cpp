@@ -45,7 +45,7 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
         return op.emitOpError("requires a module with 'mla.target' "
                               "(see mla-attach-target), but got none");
       if (op.getSchedule())
-        return checkGiven(op, target);
+        return checkGiven(op, target, *policy);
       return select(op, target, *policy);
     });
     if (result.wasInterrupted())
@@ -53,7 +53,8 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Checks a schedule that the user or a tuner wrote.
-  static LogicalResult checkGiven(DecodeOp op, TargetAttr target) {
+  static LogicalResult checkGiven(DecodeOp op, TargetAttr target,
+                                  SplitPolicy policy) {
     ScheduleAttr schedule = *op.getSchedule();
     StringRef name = schedule.getDataflow();
     const Dataflow *dataflow = findDataflow(name);
@@ -67,6 +68,13 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     if (std::optional<std::string> reason = dataflow->check(target, schedule))
       return op.emitOpError("has a schedule that cannot be lowered: ")
              << *reason;
+    // Row-local splits are a promise; the other policies are a preference.
+    if (policy == SplitPolicy::RowLocal && schedule.getSplit() != policy &&
+        schedule.getSplit() != SplitPolicy::Whole)
+      return op.emitOpError(
+                 "requires a schedule with split = row_local, as the "
+                 "option 'split' says, but got ")
+             << schedule;
     return success();
   }
 

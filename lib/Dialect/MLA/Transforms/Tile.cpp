@@ -271,6 +271,17 @@ struct Tile : public mla::impl::TileBase<Tile> {
           "requires a schedule (see mla-select-schedule), but got none");
     if (std::string reason = unsupported(op); !reason.empty())
       return op.emitOpError() << reason;
+    // The runtime sizes workspaces and checks contents by the arguments; only
+    // the scale may be compiled in.
+    for (Value operand : op->getOperands())
+      if (operand != op.getScale() &&
+          !llvm::is_contained(func.getArguments(), operand)) {
+        InFlightDiagnostic diag = op.emitOpError(
+            "requires every operand but 'scale' to be an argument of the "
+            "function");
+        diag.attachNote(operand.getLoc()) << "this one is not";
+        return diag;
+      }
     if (failed(nameArguments(func, op)))
       return failure();
     Tiler(func, op).run();

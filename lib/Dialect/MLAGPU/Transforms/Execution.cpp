@@ -24,6 +24,7 @@ using Clock = SmallVector<int64_t>;
 
 struct Slot {
   bool committed = false;
+  SmallVector<Place> written;
   Clock handedOver;
   /// By reading role.
   llvm::MapVector<StringRef, Clock> released;
@@ -71,6 +72,8 @@ private:
   /// Does a step of a role, unless it has to wait.
   FailureOr<bool> advance(unsigned role);
   LogicalResult access(unsigned role, const Step &step);
+  /// What a reader of a slot reads must have been written for it.
+  LogicalResult checkWritten(unsigned role, const Step &step);
   LogicalResult reportDeadlock();
   LogicalResult checkRead();
 
@@ -119,7 +122,44 @@ std::pair<PipelineOp, int64_t> Execution::turnBefore(PipelineOp pipeline,
   return {last, number - int64_t(pipeline.getType().getStages())};
 }
 
+/// Do some places together have all of another one's columns?
+static bool covers(ArrayRef<Place> places, const Place &place) {
+  int64_t upTo = place.begin;
+  for (bool more = true; more && upTo < place.end;) {
+    more = false;
+    for (const Place &other : places)
+      if (other.storage == place.storage && other.begin <= upTo &&
+          other.end > upTo) {
+        upTo = other.end;
+        more = true;
+      }
+  }
+  return upTo >= place.end;
+}
+
+LogicalResult Execution::checkWritten(unsigned role, const Step &step) {
+  if (!step.hold || step.hold->writes != (step.kind == Step::Write))
+    return success();
+  PipelineOp pipeline = step.hold->pipeline;
+  Slot &mine = slot(pipeline, step.hold->number);
+  if (step.kind == Step::Write)
+    mine.written.push_back(step.place);
+  else if (!covers(mine.written, step.place)) {
+    InFlightDiagnostic diag =
+        step.op->emitOpError("(protocol_c5) of role '")
+        << traces[role].role << "' reads columns [" << step.place.begin << ":"
+        << step.place.end << "] of slot " << step.hold->number
+        << ", which role '" << pipeline.getFrom() << "' has not all written";
+    diag.attachNote(pipeline.getLoc()) << "of this pipeline";
+    addNotes(diag, assumptions);
+    return diag;
+  }
+  return success();
+}
+
 LogicalResult Execution::access(unsigned role, const Step &step) {
+  if (failed(checkWritten(role, step)))
+    return failure();
   SmallVector<Access> &list = accesses[{step.place.storage, step.place.stage}];
   bool writes = step.kind == Step::Write;
   for (const Access &other : list) {
@@ -151,7 +191,7 @@ LogicalResult Execution::access(unsigned role, const Step &step) {
 }
 
 FailureOr<bool> Execution::advance(unsigned role) {
-  const Step &step = traces[role].steps[at[role]];
+  Step step = traces[role].steps[at[role]];
   Clock &clock = clocks[role];
   switch (step.kind) {
   case Step::Acquire: {
@@ -219,7 +259,7 @@ FailureOr<bool> Execution::advance(unsigned role) {
 }
 
 LogicalResult Execution::reportDeadlock() {
-  InFlightDiagnostic diag;
+  std::optional<InFlightDiagnostic> diag;
   for (auto [role, trace] : llvm::enumerate(traces)) {
     if (at[role] == trace.steps.size())
       continue;
@@ -229,11 +269,12 @@ LogicalResult Execution::reportDeadlock() {
         (step.kind == Step::Wait ? "waits" : "tries") +
         (step.kind == Step::Wait ? " for slot " : " to acquire slot ") +
         std::to_string(step.number);
-    if (!diag.isInFlight())
-      diag = step.op->emitOpError("(protocol_c6) is never reached: deadlock; ")
-             << text;
+    if (diag)
+      diag->attachNote(step.op->getLoc()) << text;
     else
-      diag.attachNote(step.op->getLoc()) << text;
+      diag.emplace(step.op->emitOpError("(protocol_c6) is never reached: "
+                                        "deadlock; ")
+                   << text);
     // What it did last, the latest first.
     size_t end = at[role], shown = 0;
     for (size_t i = end; i > 0 && shown < 3; --i) {
@@ -244,19 +285,19 @@ LogicalResult Execution::reportDeadlock() {
                        : past.kind == Step::Commit ? "committed"
                        : past.kind == Step::Wait   ? "got"
                                                    : "released";
-      diag.attachNote(past.op->getLoc())
+      diag->attachNote(past.op->getLoc())
           << (shown ? "before that it " : "it last ") << verb << " slot "
           << past.number;
       ++shown;
     }
   }
-  addNotes(diag, assumptions);
-  return diag;
+  addNotes(*diag, assumptions);
+  return *diag;
 }
 
 LogicalResult Execution::checkRead() {
   for (const Trace &trace : traces)
-    for (const Step &step : trace.steps) {
+    for (Step step : trace.steps) {
       if (step.kind != Step::Commit)
         continue;
       Slot &mine = slot(step.pipeline, step.number);

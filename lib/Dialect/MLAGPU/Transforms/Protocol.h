@@ -46,13 +46,17 @@ struct Hold {
 };
 
 struct Step {
-  enum Kind { Acquire, Commit, Wait, Release, Read, Write, Drain } kind;
+  enum Kind { Acquire, Commit, Wait, Release, Read, Write, Drain };
+  Step(Kind kind, Operation *op) : kind(kind), op(op) {}
+
+  Kind kind;
   Operation *op;
   /// Of the verbs.
-  PipelineOp pipeline;
+  PipelineOp pipeline = {};
   int64_t number = 0;
-  /// Of Read and Write.
+  /// Of Read and Write: where, and by which hold.
   Place place;
+  std::optional<Hold> hold;
   /// Of Read: the MMA that reads, counted by role from 1; 0 if it is none.
   /// Of Drain: the last MMA that is waited for.
   int64_t mma = 0;

@@ -7,13 +7,13 @@
 
 // CHECK:      select-schedule-remark.mlir:[[# @LINE + 11]]:3: remark: [Analysis] schedule | Category:mla |
 // CHECK-SAME:   of {{[0-9]+}} schedules, cycles a key:
-// CHECK-SAME:   {{[0-9]+\.[0-9]}} #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 16x1, pv = 16x1, kv = direct>
+// CHECK-SAME:   {{[0-9]+\.[0-9]}} #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 4x4, pv = 4x4, kv = staged>
 // CHECK-SAME:   {{[0-9]+\.[0-9]}} #mla.schedule<host_blocks,
 // CHECK-SAME:   {{[0-9]+\.[0-9]}} #mla.schedule<host_blocks,
 // CHECK-SAME:   {{[0-9]+\.[0-9]}} #mla.schedule<host_blocks,
 // CHECK-NOT:  remark:
 
-// CHOICE: schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 16x1, pv = 16x1, kv = direct>
+// CHOICE: schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 4x4, pv = 4x4, kv = staged>
 func.func @decode(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
                   %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode

@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @rows_16(
 // V3:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 4x2, pv = 4x2, kv = staged>
-// V4:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 16x1, pv = 16x1, kv = direct>
+// V4:            schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced, split_tiles = 16, qk = 4x4, pv = 4x4, kv = staged>
 // LOCAL-LABEL: func.func @rows_16(
 // LOCAL:         schedule = #mla.schedule<host_blocks, block_m = 16, {{.*}} split = row_local, split_tiles = 16,
 // WHOLE-LABEL: func.func @rows_16(

@@ -222,3 +222,24 @@ func.func @names(%q: memref<?x?x16x64xf32>, %k: memref<?x?x1x64xf32>, %lens: mem
     schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 8, qk = 8x2, pv = 8x2, kv = direct>
   return
 }
+
+// -----
+
+// The runtime sizes the workspace by the split count that it passes.
+
+func.func @constant_splits(%q: memref<?x?x16x64xf32>, %k: memref<?x?x1x64xf32>, %lens: memref<?xi32>,
+                           %scale: f32, %out: memref<?x?x16x64xf32>) {
+  // expected-note @+1 {{this one is not}}
+  %splits = arith.constant 7 : i32
+  // expected-error @+1 {{requires every operand but 'scale' to be an argument of the function}}
+  mla.decode
+    q(%q : memref<?x?x16x64xf32>)
+    k(%k : memref<?x?x1x64xf32>)
+    seq_lens(%lens : memref<?xi32>)
+    scale(%scale : f32)
+    num_splits(%splits : i32)
+    out(%out : memref<?x?x16x64xf32>)
+    head_dim_v = 64
+    schedule = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 8, qk = 8x2, pv = 8x2, kv = direct>
+  return
+}

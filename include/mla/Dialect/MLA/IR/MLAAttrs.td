@@ -31,26 +31,53 @@ def MLA_Target : MLA_Attr<"Target", "target"> {
   let summary = "the machine that a module is compiled for";
   let description = [{
     The only machine fact that a pass may read; `mla-attach-target` puts it on the
-    module as `mla.target`. `kind` is `host`: a CPU, described by LLVM's names of
-    it. `vector_bits` and `vector_registers` describe the widest f32 vectors,
-    `l1_bytes` and `l2_bytes` the data caches of a core.
+    module as `mla.target`.
 
-    The number of workers is not here: kernels are right for any.
+    `host` is a CPU, described by LLVM's names of it. `vector_bits` and
+    `vector_registers` describe the widest f32 vectors, `l1_bytes` and `l2_bytes`
+    the data caches of a core.
+
+    `cuda` is a GPU: its `chip`, as LLVM and PTX name it, the shared memory that one
+    CTA can have, and the L2 cache of the whole.
+
+    The number of workers or SMs is not here: kernels are right for any.
 
     Example:
     ```mlir
     #mla.target<host, cpu = "x86-64-v4", features = "", vector_bits = 512,
                 vector_registers = 32, l1_bytes = 32768, l2_bytes = 1048576>
     ```
+
+    Example: `#mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>`
   }];
   let parameters = (ins "::mlir::StringAttr":$kind, "::mlir::StringAttr":$cpu,
                         "::mlir::StringAttr":$features, "int64_t":$vector_bits,
                         "int64_t":$vector_registers, "int64_t":$l1_bytes,
-                        "int64_t":$l2_bytes);
+                        "int64_t":$l2_bytes, "int64_t":$smem_bytes);
+  let builders = [
+    // A CPU.
+    AttrBuilder<(ins "::mlir::StringAttr":$kind, "::mlir::StringAttr":$cpu,
+                     "::mlir::StringAttr":$features, "int64_t":$vector_bits,
+                     "int64_t":$vector_registers, "int64_t":$l1_bytes,
+                     "int64_t":$l2_bytes), [{
+      return $_get($_ctxt, kind, cpu, features, vector_bits, vector_registers,
+                   l1_bytes, l2_bytes, /*smem_bytes=*/0);
+    }]>,
+    // A GPU.
+    AttrBuilder<(ins "::llvm::StringRef":$chip, "int64_t":$smem_bytes,
+                     "int64_t":$l2_bytes), [{
+      auto none = ::mlir::StringAttr::get($_ctxt, "");
+      return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, "cuda"),
+                   ::mlir::StringAttr::get($_ctxt, chip), none, 0, 0, 0,
+                   l2_bytes, smem_bytes);
+    }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isHost() const { return getKind().getValue() == "host"; }
+    bool isCuda() const { return getKind().getValue() == "cuda"; }
+    /// Of a GPU: as in sm_90a.
+    ::llvm::StringRef getChip() const { return getCpu().getValue(); }
     /// f32 elements of the widest vector.
     int64_t getLanes() const { return getVectorBits() / 32; }
   }];
@@ -162,6 +189,7 @@ def MLA_Buffer : MLA_Attr<"Buffer", "buffer"> {
   let parameters = (ins "::mlir::StringAttr":$name,
     EnumParameter<MLA_BufferScope>:$scope, "::mlir::Type":$type);
   let assemblyFormat = "`<` $name `,` $scope `,` $type `>`";
+  let genVerifyDecl = 1;
 }
 
 def MLA_Kernel : MLA_Attr<"Kernel", "kernel"> {

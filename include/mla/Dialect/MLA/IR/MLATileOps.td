@@ -214,6 +214,7 @@ def MLA_LoadKVOp : MLA_Op<"load_kv", [AttrSizedOperandSegments]> {
     Constraints:
     * (load_kv_c1) the tile's width is that of all parts of k, of k's element type.
     * (load_kv_c2) `table` and `csr` exclude each other.
+    * (load_kv_c3) V lies within the first part of k.
   }];
   let arguments = (ins MLA_ItemType:$item, Index:$tile,
     Arg<MLA_FloatMemRef, "", [MemRead]>:$k,

@@ -62,7 +62,7 @@ def MLAGPU_ViewOp : MLAGPU_Op<"view", [Pure, InferTypeOpAdaptor]> {
   }];
   let arguments = (ins MLAGPU_TileType:$tile, I64Attr:$begin, I64Attr:$end);
   let results = (outs MLAGPU_TileType:$result);
-  let assemblyFormat = "$tile `[` $begin `:` $end `]` attr-dict `:` type($tile)";
+  let assemblyFormat = "$tile `[` $begin `` `:` `` $end `]` attr-dict `:` type($tile)";
   let hasVerifier = 1;
 }
 
