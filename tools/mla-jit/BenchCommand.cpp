@@ -45,6 +45,8 @@ struct Row {
 
   double gbytesPerSecond() const { return gbytes / launch.median; }
   double gflopsPerSecond() const { return gflop / launch.median; }
+  /// Of the peak, which is itself the best of its runs.
+  double bestShareOfFMA() const { return gflop / launch.best / peaks.gflops; }
   double shareOfRead() const {
     return gbytesPerSecond() / peaks.gbytesPerSecond;
   }
@@ -175,18 +177,19 @@ private:
   }
 
   static void printHeader() {
-    outs() << formatv("{0,-16}{1,12}{2,12}{3,10}{4,8}{5,10}{6,8}{7,12}\n",
+    outs() << formatv("{0,-16}{1,12}{2,10}{3,10}{4,8}{5,8}{6,8}{7,9}{8,12}\n",
                       "shape", "median us", "best us", "GFLOP/s", "of FMA",
-                      "GB/s", "of read", "compile ms");
+                      "(best)", "GB/s", "of read", "compile ms");
   }
 
   static void print(const Row &row) {
+    auto percent = [](double share) { return formatv("{0:P0}", share).str(); };
     outs() << formatv(
-        "{0,-16}{1,12:F1}{2,12:F1}{3,10:F1}{4,8}{5,10:F1}{6,8}{7,12:F0}\n",
+        "{0,-16}{1,12:F1}{2,10:F1}{3,10:F1}{4,8}{5,8}{6,8:F1}{7,9}{8,12:F0}\n",
         row.shape.name, row.launch.median * 1e6, row.launch.best * 1e6,
-        row.gflopsPerSecond(), formatv("{0:P0}", row.shareOfFMA()).str(),
-        row.gbytesPerSecond(), formatv("{0:P0}", row.shareOfRead()).str(),
-        row.compileSeconds * 1e3);
+        row.gflopsPerSecond(), percent(row.shareOfFMA()),
+        percent(row.bestShareOfFMA()), row.gbytesPerSecond(),
+        percent(row.shareOfRead()), row.compileSeconds * 1e3);
     outs().flush();
   }
 
@@ -202,6 +205,7 @@ private:
           {"best_us", row.launch.best * 1e6},
           {"gflops", row.gflopsPerSecond()},
           {"share_of_fma_peak", row.shareOfFMA()},
+          {"best_share_of_fma_peak", row.bestShareOfFMA()},
           {"gbytes_per_second", row.gbytesPerSecond()},
           {"share_of_read_peak", row.shareOfRead()},
           {"fma_peak_gflops", row.peaks.gflops},
