@@ -83,6 +83,7 @@ static LogicalResult checkScores(Operation *op) {
 static LogicalResult checkPlan(func::FuncOp entry, PlanOp plan,
                                ScheduleAttr schedule) {
   int64_t rows = plan.getBlockM(), keys = plan.getBlockN();
+  int64_t splitTiles = plan.getSplitTiles();
   if (rows != schedule.getBlockM() || keys != schedule.getBlockN())
     return plan.emitOpError("requires the tile of the schedule, ")
            << schedule.getBlockM() << " x " << schedule.getBlockN()
@@ -90,12 +91,11 @@ static LogicalResult checkPlan(func::FuncOp entry, PlanOp plan,
   // A whole plan is right under any schedule: nothing was split.
   if (plan.getSplit() != SplitPolicy::Whole &&
       (plan.getSplit() != schedule.getSplit() ||
-       plan.getSplitTiles() != schedule.getSplitTiles()))
+       splitTiles != schedule.getSplitTiles()))
     return plan.emitOpError("requires the split of the schedule, ")
            << stringifySplitPolicy(schedule.getSplit()) << " of "
            << schedule.getSplitTiles() << " tiles, but got "
-           << stringifySplitPolicy(plan.getSplit()) << " of "
-           << plan.getSplitTiles();
+           << stringifySplitPolicy(plan.getSplit()) << " of " << splitTiles;
 
   auto requireArgument = [&](Value operand, StringRef name) -> LogicalResult {
     auto argument = dyn_cast<BlockArgument>(operand);
