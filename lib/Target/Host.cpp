@@ -58,6 +58,17 @@ mla::createHostMachine(ModuleOp module) {
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
+/// Whether LLVM selects instructions of a feature without being told to:
+/// vectors and bit operations, unlike tiles, transactions or user interrupts,
+/// which hypervisors like to hide.
+static bool isSelected(StringRef feature) {
+  for (StringRef family : {"sse", "ssse", "avx", "bmi"})
+    if (feature.starts_with(family))
+      return true;
+  return llvm::is_contained({"fma", "f16c", "popcnt", "lzcnt", "movbe", "cx16"},
+                            feature);
+}
+
 std::string mla::findMissingFeature(ModuleOp module) {
   auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
   SmallVector<StringRef> needed, changes;
@@ -66,7 +77,7 @@ std::string mla::findMissingFeature(ModuleOp module) {
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   for (StringRef feature : needed) {
     auto found = host.find(feature);
-    if (found != host.end() && !found->second &&
+    if (isSelected(feature) && found != host.end() && !found->second &&
         !llvm::is_contained(changes, ("-" + feature).str()))
       return feature.str();
   }

@@ -31,8 +31,8 @@ namespace mlir::mla {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(ModuleOp module);
 
-/// A feature that the target's code may use and this machine has not; empty if
-/// it has all.
+/// A feature whose instructions the target's code may hold and this machine has
+/// not; empty if it has all.
 std::string findMissingFeature(ModuleOp module);
 
 /// Translates a module of the llvm level. For each entry of its `mla.kernel`
