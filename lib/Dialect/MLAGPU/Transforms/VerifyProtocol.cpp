@@ -168,7 +168,6 @@ struct VerifyProtocol
           failed(execute(tracer.traces, tracer.assumptions, needs)))
         return failure();
     } while (choices.next());
-    runs += count;
     remarkNeeds(pipelines, needs);
     remark::analysis(roles.getLoc(),
                      remark::RemarkOpts::name("runs").category("mla_gpu"))

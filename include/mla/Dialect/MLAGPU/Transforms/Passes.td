@@ -33,8 +33,6 @@ def VerifyProtocol : Pass<"mla-gpu-verify-protocol", "::mlir::func::FuncOp"> {
   let options = [
     Option<"maxRuns", "max-runs", "unsigned", "20000",
            "fail rather than run more choices of counts than this">];
-  let statistics = [
-    Statistic<"runs", "runs", "choices of counts that were run">];
 }
 
 #endif // MLA_GPU_TRANSFORMS_PASSES_TD
