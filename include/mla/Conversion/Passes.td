@@ -27,8 +27,9 @@ def ExpandMath : Pass<"mla-expand-math"> {
   let summary = "math ops to arithmetic: no library calls remain";
   let description = [{
     `math.exp2` becomes a polynomial of relative error below 1e-7 that keeps NaN
-    and gives 0 from -150 down; other functions by upstream's approximations, and what
-    has none is left for the libm (see docs/dialect.md for the list).
+    and gives 0 from -150 down; other functions by upstream's approximations
+    or expansions (ExpandMath.cpp names them). What has neither is left, and
+    becomes a call of the C library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
