@@ -38,7 +38,7 @@ func.func @gather_rows(%m: memref<?x32xbf16>, %t: !mla_gpu.tile<64x64xbf16>) {
 // -----
 
 func.func @gather_region(%m: memref<?x64xbf16>, %t: !mla_gpu.tile<64x64xbf16>) {
-  // expected-error @+1 {{(gather_c2) requires a region (index) -> index}}
+  // expected-error @+1 {{(gather_c2) requires a region from an index to 1}}
   mla_gpu.gather %m to %t {
   ^bb0(%i: i32):
     mla_gpu.yield %i : i32

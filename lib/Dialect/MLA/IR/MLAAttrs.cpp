@@ -61,11 +61,11 @@ static ParseResult parseField(AsmParser &parser, StringRef name,
   return success();
 }
 
-/// Parses ", name = 8x2".
-static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
+/// Parses "name = 8x2".
+static ParseResult parseBlock(AsmParser &parser, StringRef name, int64_t &rows,
                               int64_t &columns) {
   SmallVector<int64_t> block;
-  if (parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual())
+  if (parser.parseKeyword(name) || parser.parseEqual())
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(block, /*allowDynamic=*/false,
@@ -78,6 +78,13 @@ static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
   rows = block[0];
   columns = block[1];
   return success();
+}
+
+/// Parses ", name = 8x2".
+static ParseResult parseField(AsmParser &parser, StringRef name, int64_t &rows,
+                              int64_t &columns) {
+  return failure(parser.parseComma() ||
+                 parseBlock(parser, name, rows, columns));
 }
 
 LogicalResult
@@ -173,53 +180,82 @@ TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   StringRef dataflow;
-  int64_t blockM, blockN, splitTiles, qkRows, qkKeys, pvRows, pvVectors;
+  int64_t blockM, blockN, splitTiles, qkRows = 0, qkKeys = 0, pvRows = 0,
+                                      pvVectors = 0, stages = 0, rowBlocks = 1;
   SplitPolicy split;
-  KVAccess kv;
+  KVAccess kv = KVAccess::Direct;
+  CopyKind copy = CopyKind::TMA;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseKeyword(&dataflow) ||
       parseField(parser, "block_m", blockM) ||
       parseField(parser, "block_n", blockN) ||
       parseField<SplitPolicy>(parser, "split", symbolizeSplitPolicy,
                               "whole, balanced or row_local", split) ||
-      parseField(parser, "split_tiles", splitTiles) ||
-      parseField(parser, "qk", qkRows, qkKeys) ||
-      parseField(parser, "pv", pvRows, pvVectors) ||
-      parseField<KVAccess>(parser, "kv", symbolizeKVAccess, "direct or staged",
-                           kv) ||
-      parser.parseGreater())
+      parseField(parser, "split_tiles", splitTiles))
+    return {};
+  bool isHost = dataflow == "host_blocks";
+  if (isHost ? parseField(parser, "qk", qkRows, qkKeys) ||
+                   parseField(parser, "pv", pvRows, pvVectors) ||
+                   parseField<KVAccess>(parser, "kv", symbolizeKVAccess,
+                                        "direct or staged", kv)
+             : parseField(parser, "stages", stages) ||
+                   parseField(parser, "row_blocks", rowBlocks) ||
+                   parseField<CopyKind>(parser, "copy", symbolizeCopyKind,
+                                        "tma or gather", copy))
+    return {};
+  if (parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();
   return parser.getChecked<ScheduleAttr>(
       loc, context, StringAttr::get(context, dataflow), blockM, blockN, split,
-      splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv);
+      splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv, stages, rowBlocks,
+      copy);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << '<' << getDataflow().getValue() << ", block_m = " << getBlockM()
           << ", block_n = " << getBlockN()
           << ", split = " << stringifySplitPolicy(getSplit())
-          << ", split_tiles = " << getSplitTiles() << ", qk = " << getQkRows()
-          << 'x' << getQkKeys() << ", pv = " << getPvRows() << 'x'
-          << getPvVectors() << ", kv = " << stringifyKVAccess(getKv()) << '>';
+          << ", split_tiles = " << getSplitTiles();
+  if (isGPU())
+    printer << ", stages = " << getStages()
+            << ", row_blocks = " << getRowBlocks()
+            << ", copy = " << stringifyCopyKind(getCopy());
+  else
+    printer << ", qk = " << getQkRows() << 'x' << getQkKeys()
+            << ", pv = " << getPvRows() << 'x' << getPvVectors()
+            << ", kv = " << stringifyKVAccess(getKv());
+  printer << '>';
 }
 
-LogicalResult
-ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                     StringAttr dataflow, int64_t blockM, int64_t blockN,
-                     SplitPolicy split, int64_t splitTiles, int64_t qkRows,
-                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
-                     KVAccess kv) {
-  for (auto [name, value] : {std::pair{"block_m", blockM},
-                             {"block_n", blockN},
-                             {"split_tiles", splitTiles},
-                             {"qk rows", qkRows},
-                             {"qk keys", qkKeys},
-                             {"pv rows", pvRows},
-                             {"pv vectors", pvVectors}})
+ScheduleAttr ScheduleAttr::withSplit(SplitPolicy split) const {
+  return get(getContext(), getDataflow(), getBlockM(), getBlockN(), split,
+             getSplitTiles(), getQkRows(), getQkKeys(), getPvRows(),
+             getPvVectors(), getKv(), getStages(), getRowBlocks(), getCopy());
+}
+
+LogicalResult ScheduleAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr dataflow,
+    int64_t blockM, int64_t blockN, SplitPolicy split, int64_t splitTiles,
+    int64_t qkRows, int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
+    KVAccess kv, int64_t stages, int64_t rowBlocks, CopyKind copy) {
+  using Field = std::pair<StringRef, int64_t>;
+  SmallVector<Field> fields = {
+      {"block_m", blockM}, {"block_n", blockN}, {"split_tiles", splitTiles}};
+  bool isHost = stages == 0;
+  if (isHost)
+    fields.append({{"qk rows", qkRows},
+                   {"qk keys", qkKeys},
+                   {"pv rows", pvRows},
+                   {"pv vectors", pvVectors}});
+  else
+    fields.append({{"stages", stages}, {"row_blocks", rowBlocks}});
+  for (auto [name, value] : fields)
     if (value <= 0)
       return emitError() << "requires a positive " << name << ", but got "
                          << value;
+  if (!isHost)
+    return success();
   for (auto [name, rows] : {std::pair{"qk", qkRows}, {"pv", pvRows}})
     if (blockM % rows)
       return emitError() << "requires block_m to be a multiple of the rows of "
@@ -229,4 +265,28 @@ ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                           "qk, but got "
                        << blockN << " and " << qkKeys;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+Attribute TensorMapAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> dims;
+  int64_t rows, columns, swizzle;
+  auto parseDim = [&] { return parser.parseInteger(dims.emplace_back()); };
+  if (parser.parseLess() || parser.parseKeyword("dims") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim) ||
+      parseField(parser, "box", rows, columns) ||
+      parseField(parser, "swizzle", swizzle) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), dims, rows, columns, swizzle);
+}
+
+void TensorMapAttr::print(AsmPrinter &printer) const {
+  printer << "<dims = [";
+  llvm::interleaveComma(getDims(), printer);
+  printer << "], box = " << getBoxRows() << 'x' << getBoxColumns()
+          << ", swizzle = " << getSwizzle() << '>';
 }

@@ -92,11 +92,7 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
       return a.cost < b.cost;
     });
-    ScheduleAttr s = candidates.front().schedule;
-    op.setScheduleAttr(ScheduleAttr::get(
-        op.getContext(), s.getDataflow(), s.getBlockM(), s.getBlockN(), policy,
-        s.getSplitTiles(), s.getQkRows(), s.getQkKeys(), s.getPvRows(),
-        s.getPvVectors(), s.getKv()));
+    op.setScheduleAttr(candidates.front().schedule.withSplit(policy));
 
     auto remark = remark::analysis(
         op.getLoc(), remark::RemarkOpts::name("schedule").category("mla"));

@@ -56,18 +56,21 @@ LogicalResult TMALoadOp::verify() {
 LogicalResult GatherOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   TileType tile = getTile().getType();
-  if (source.getRank() != 2 || !tile.isMatrix() ||
-      source.getDimSize(1) != tile.getColumns() ||
+  int64_t rowDims = source.getRank() - 1;
+  if (rowDims < 1 || !tile.isMatrix() ||
+      source.getShape().back() != tile.getColumns() ||
       source.getElementType() != tile.getElementType() ||
       !source.isLastDimUnitStride())
     return emitOpError("(gather_c1) requires rows of ")
            << tile << ", contiguous, but got " << source;
   Block &body = getBody().front();
   auto yield = dyn_cast<YieldOp>(body.back());
+  auto isIndex = [](Type type) { return type.isIndex(); };
   if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isIndex() ||
-      !yield || yield.getNumOperands() != 1 ||
-      !yield.getOperand(0).getType().isIndex())
-    return emitOpError("(gather_c2) requires a region (index) -> index");
+      !yield || yield.getNumOperands() != rowDims ||
+      !llvm::all_of(yield.getOperandTypes(), isIndex))
+    return emitOpError("(gather_c2) requires a region from an index to ")
+           << rowDims;
   for (Operation &op : body.without_terminator())
     if (isa<MLAGPUDialect>(op.getDialect()))
       return op.emitOpError("(gather_c2) requires to be outside of an "
@@ -95,6 +98,31 @@ LogicalResult StoreSharedOp::verify() {
   return verifyCopy(*this, "store_shared_c1", getValue(), getTile().getType());
 }
 
+/// Whether a memref has packed rows: one or two dimensions, the second static,
+/// and contiguous columns behind them if it has any.
+static bool hasPackedRows(MemRefType type, bool matrix) {
+  int64_t rowDims = type.getRank() - matrix;
+  return rowDims >= 1 && rowDims <= 2 &&
+         (rowDims == 1 || !type.isDynamicDim(1)) &&
+         (!matrix || type.isLastDimUnitStride());
+}
+
+LogicalResult LoadRowsOp::verify() {
+  RankedTensorType result = tensorOf(getResult());
+  if (!isa_and_nonnull<MmaLayoutAttr>(result.getEncoding()))
+    return emitOpError("(load_rows_c1) requires a result with an #mla_gpu.mma "
+                       "layout, but got ")
+           << result;
+  auto source = cast<MemRefType>(getSource().getType());
+  if (source.getElementType() != result.getElementType() ||
+      !hasPackedRows(source, /*matrix=*/true) ||
+      source.getShape().back() != result.getDimSize(1))
+    return emitOpError("(load_rows_c2) requires a source with one or two "
+                       "dimensions of rows, the second static, and columns as ")
+           << result << ", contiguous, but got " << source;
+  return success();
+}
+
 LogicalResult StoreRowsOp::verify() {
   RankedTensorType value = tensorOf(getValue());
   auto slice = dyn_cast_or_null<SliceLayoutAttr>(value.getEncoding());
@@ -106,10 +134,8 @@ LogicalResult StoreRowsOp::verify() {
                       : "a vector of rows in a slice")
            << ", but got " << value;
   auto dest = cast<MemRefType>(getDest().getType());
-  int64_t rowDims = dest.getRank() - matrix;
-  if (dest.getElementType() != value.getElementType() || rowDims < 1 ||
-      rowDims > 2 || (rowDims == 2 && dest.isDynamicDim(1)) ||
-      (matrix && !dest.isLastDimUnitStride()))
+  if (dest.getElementType() != value.getElementType() ||
+      !hasPackedRows(dest, matrix))
     return emitOpError("(store_rows_c2) requires ")
            << value.getElementType()
            << " in one or two dimensions of rows, the second static"
@@ -283,5 +309,32 @@ LogicalResult IfAnyOp::verifyRegions() {
     if (!isMemoryEffectFree(&op))
       return op.emitOpError("(if_any_c3) requires to be outside of an "
                             "mla_gpu.if_any, which only computes");
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  RankedTensorType result = tensorOf(getResult());
+  for (Value value : getValues())
+    if (tensorOf(value).getShape() != result.getShape() ||
+        tensorOf(value).getEncoding() != result.getEncoding())
+      return emitOpError("(map_c1) requires the shape and layout of ")
+             << result << ", but got " << value.getType();
+  Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  auto elementsOf = [](Value value) {
+    return tensorOf(value).getElementType();
+  };
+  if (!layoutOf(getResult()) || !yield || yield.getNumOperands() != 1 ||
+      yield.getOperand(0).getType() != result.getElementType() ||
+      !llvm::equal(body.getArgumentTypes(),
+                   llvm::map_range(getValues(), elementsOf)))
+    return emitOpError("(map_c2) requires a region from the operands' elements "
+                       "to one of ")
+           << result;
+  for (Operation &op : body.without_terminator())
+    if (isa<MLAGPUDialect>(op.getDialect()) ||
+        hasEffect<MemoryEffects::Write>(&op))
+      return op.emitOpError("(map_c2) requires to be outside of an "
+                            "mla_gpu.map");
   return success();
 }

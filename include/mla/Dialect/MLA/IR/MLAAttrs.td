@@ -97,6 +97,10 @@ def MLA_KVAccess : MLA_Enum<"KVAccess", "where register blocks read keys", [
   I32EnumAttrCase<"Direct", 0, "direct">,
   I32EnumAttrCase<"Staged", 1, "staged">]>;
 
+def MLA_CopyKind : MLA_Enum<"CopyKind", "how a GPU copies keys to shared memory", [
+  I32EnumAttrCase<"TMA", 0, "tma">,
+  I32EnumAttrCase<"Gather", 1, "gather">]>;
+
 def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
   let summary = "how a decode problem is divided: tiles, splits, register blocks";
   let description = [{
@@ -105,7 +109,7 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
 
     | field | meaning |
     |---|---|
-    | `dataflow` | the strategy that lowers the tiles: `host_blocks` |
+    | `dataflow` | the strategy that lowers the tiles: `host_blocks` on a CPU; `keys_as_m` or `rows_as_m` on a GPU |
     | `block_m` | packed (query, head) rows a tile |
     | `block_n` | keys a tile |
     | `split` | `whole`: no row block is split; `balanced`: workers get equal runs of tiles, or the split count of the launch; `row_local`: pieces depend on the row block alone |
@@ -113,19 +117,57 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `qk` | register block of Q K^T: rows x keys |
     | `pv` | register block of P V: rows x vectors of columns |
     | `kv` | `direct`: keys are widened to f32 as register blocks load them; `staged`: once a tile, to a copy |
+    | `stages` | tiles of keys that a CTA holds in shared memory |
+    | `row_blocks` | CTAs side by side that do neighbouring row blocks of a request, and so share its keys through L2 |
+    | `copy` | `tma`: boxes of whole tiles; `gather`: row by row, for pages and strides that TMA cannot take |
+
+    `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks` and `copy` for a GPU.
 
     Example:
     ```mlir
     #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = balanced,
                   split_tiles = 16, qk = 8x2, pv = 8x2, kv = direct>
     ```
+
+    Example:
+    ```mlir
+    #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced,
+                  split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>
+    ```
   }];
   let parameters = (ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
     "int64_t":$block_n, EnumParameter<MLA_SplitPolicy>:$split,
     "int64_t":$split_tiles, "int64_t":$qk_rows, "int64_t":$qk_keys,
-    "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv);
+    "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv,
+    "int64_t":$stages, "int64_t":$row_blocks, EnumParameter<MLA_CopyKind>:$copy);
+  let builders = [
+    // For a CPU.
+    AttrBuilder<(ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
+                     "int64_t":$block_n, "SplitPolicy":$split,
+                     "int64_t":$split_tiles, "int64_t":$qk_rows,
+                     "int64_t":$qk_keys, "int64_t":$pv_rows,
+                     "int64_t":$pv_vectors, "KVAccess":$kv), [{
+      return $_get($_ctxt, dataflow, block_m, block_n, split, split_tiles,
+                   qk_rows, qk_keys, pv_rows, pv_vectors, kv, /*stages=*/0,
+                   /*row_blocks=*/1, CopyKind::TMA);
+    }]>,
+    // For a GPU.
+    AttrBuilder<(ins "::llvm::StringRef":$dataflow, "int64_t":$block_m,
+                     "int64_t":$block_n, "SplitPolicy":$split,
+                     "int64_t":$split_tiles, "int64_t":$stages,
+                     "int64_t":$row_blocks, "CopyKind":$copy), [{
+      return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, dataflow), block_m,
+                   block_n, split, split_tiles, 0, 0, 0, 0, KVAccess::Direct,
+                   stages, row_blocks, copy);
+    }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Has stages of shared memory; register blocks otherwise.
+    bool isGPU() const { return getStages() > 0; }
+    /// The same with another split policy.
+    ScheduleAttr withSplit(SplitPolicy split) const;
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,29 +179,77 @@ def MLA_ParamKind : MLA_Enum<"ParamKind", "what a kernel parameter carries", [
   I32EnumAttrCase<"Offset", 1, "offset">,
   I32EnumAttrCase<"Size", 2, "size">,
   I32EnumAttrCase<"Stride", 3, "stride">,
-  I32EnumAttrCase<"Scalar", 4, "scalar">]>;
+  I32EnumAttrCase<"Scalar", 4, "scalar">,
+  I32EnumAttrCase<"TensorMap", 5, "tensor_map">]>;
+
+def MLA_TensorMap : MLA_Attr<"TensorMap", "tensor_map"> {
+  let summary = "how to describe a tensor for TMA";
+  let description = [{
+    Dimension i of the map is dimension `dims[i]` of the tensor, outermost first; the
+    last one is contiguous. `box` is rows x columns of one copy, of the last two
+    dimensions. Columns wider than `swizzle` bytes are encoded as two dimensions, so
+    that a box lies as column tiles of that width, one behind the other. L2 promotion is
+    none, and elements outside are zeros.
+
+    Example: `#mla.tensor_map<dims = [0, 2, 1, 3], box = 64x576, swizzle = 128>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$dims, "int64_t":$box_rows,
+                        "int64_t":$box_columns, "int64_t":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def MLA_Launch : MLA_Attr<"Launch", "launch"> {
+  let summary = "how a GPU launches an entry";
+  let description = [{
+    CTAs of `threads` with `shared_bytes` of dynamic shared memory, `ctas_per_worker` for
+    each worker; there are as many workers as the device has SMs. `dependent`: the code
+    waits for the kernel before it where it must, so it may start early.
+
+    Example: `#mla.launch<threads = 192, shared_bytes = 169984, ctas_per_worker = 1, dependent = true>`
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$shared_bytes,
+                        "int64_t":$ctas_per_worker, "bool":$dependent);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
 
 def MLA_Param : MLA_Attr<"Param", "param"> {
   let summary = "one parameter of a kernel entry";
   let description = [{
     `pointer`, `offset` (always 0), `size` and `stride` of dimension `dim` (64-bit, in
-    elements) of the tensor called `name`, or the `scalar` of that name.
+    elements) of the tensor called `name`, or the `scalar` of that name, or a
+    `tensor_map` of it (128 bytes).
 
     Example: `#mla.param<"q", stride, 2>`
+
+    Example: `#mla.param<"k", tensor_map <dims = [0, 1, 3], box = 64x576, swizzle = 128>>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
-    EnumParameter<MLA_ParamKind>:$kind, DefaultValuedParameter<"int64_t", "0">:$dim);
-  let assemblyFormat = "`<` $name `,` $kind (`,` $dim^)? `>`";
+    EnumParameter<MLA_ParamKind>:$kind, DefaultValuedParameter<"int64_t", "0">:$dim,
+    OptionalParameter<"::mlir::mla::TensorMapAttr">:$map);
+  let builders = [AttrBuilder<(ins "::mlir::StringAttr":$name, "ParamKind":$kind,
+                                   CArg<"int64_t", "0">:$dim), [{
+    return $_get($_ctxt, name, kind, dim, TensorMapAttr());
+  }]>];
+  let assemblyFormat = "`<` $name `,` $kind ($map^)? (`,` $dim^)? `>`";
 }
 
 def MLA_Entry : MLA_Attr<"Entry", "entry"> {
   let summary = "one function that a launch runs on every worker";
   let description = [{
+    On a GPU, also how it is launched.
+
     Example: `#mla.entry<"decode", [#mla.param<"q", pointer>, ...]>`
   }];
   let parameters = (ins "::mlir::StringAttr":$symbol,
-    OptionalArrayRefParameter<"::mlir::mla::ParamAttr">:$params);
-  let assemblyFormat = "`<` $symbol `,` `[` (`]`) : ($params^ `]`)? `>`";
+    OptionalArrayRefParameter<"::mlir::mla::ParamAttr">:$params,
+    OptionalParameter<"::mlir::mla::LaunchAttr">:$launch);
+  let builders = [AttrBuilder<(ins "::mlir::StringAttr":$symbol,
+                                   "::llvm::ArrayRef<ParamAttr>":$params), [{
+    return $_get($_ctxt, symbol, params, LaunchAttr());
+  }]>];
+  let assemblyFormat = [{
+    `<` $symbol `,` `[` (`]`) : ($params^ `]`)? (`,` `launch` `=` $launch^)? `>`
+  }];
 }
 
 def MLA_Argument : MLA_Attr<"Argument", "argument"> {
@@ -176,13 +266,16 @@ def MLA_Argument : MLA_Attr<"Argument", "argument"> {
 
 def MLA_BufferScope : MLA_Enum<"BufferScope", "what a workspace buffer is counted by", [
   I32EnumAttrCase<"Worker", 0, "worker">,
-  I32EnumAttrCase<"Slot", 1, "slot">]>;
+  I32EnumAttrCase<"Slot", 1, "slot">,
+  I32EnumAttrCase<"Piece", 2, "piece">]>;
 
 def MLA_Buffer : MLA_Attr<"Buffer", "buffer"> {
   let summary = "a tensor that lives in the workspace of a launch";
   let description = [{
-    A tensor `[count, ...]`, where count is the number of workers, or of partial
-    slots: 2 a worker with automatic splits, row blocks x splits otherwise.
+    A tensor `[count, ...]`, where count is the number of workers; or of partial
+    slots: 2 a worker with automatic splits, row blocks x splits otherwise; or of pieces
+    of work: row blocks (of each request and KV head, as a multiple of the schedule's
+    `row_blocks`) x splits (1 if automatic), and one more a worker.
 
     Example: `#mla.buffer<"partial_out", slot, memref<?x16x512xf32>>`
   }];

@@ -273,7 +273,7 @@ def MLAGPU_WarpSpecializeOp : MLAGPU_Op<"warp_specialize",
 }
 
 def MLAGPU_YieldOp : MLAGPU_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["WarpSpecializeOp", "IfAnyOp", "GatherOp"]>]> {
+    ParentOneOf<["WarpSpecializeOp", "IfAnyOp", "GatherOp", "MapOp", "ScanOp"]>]> {
   let summary = "ends a region";
   let description = [{
     Example: `mla_gpu.yield %0 : tensor<64xf32, #row>` in an `mla_gpu.if_any`.
@@ -319,6 +319,93 @@ def MLAGPU_GridLaunchDependentsOp : MLAGPU_Op<"grid_launch_dependents"> {
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Work of all threads
+//===----------------------------------------------------------------------===//
+
+def MLAGPU_ScanOp : MLAGPU_Op<"scan", [RecursiveMemoryEffects]> {
+  let summary = "prefix sums over numbered things, by all threads of the CTA";
+  let description = [{
+    How a CTA plans: `values` gives some counts for each number below `count`; the
+    results are what they come to (`sum`, or `max`) over all numbers, 0 where there are
+    none. With a second region, this then runs once for each number, in any order, with
+    the number, for each count what the numbers before come to, and its own counts
+    again: it stores what it finds. When the op ends all threads of the CTA see that.
+
+    Example:
+    ```mlir
+    func.func @f(%lens: memref<?xindex>, %n: index, %starts: memref<?xindex>) {
+      %total, %longest = mla_gpu.scan %n ["sum", "max"] {
+      ^bb0(%i: index):
+        %len = memref.load %lens[%i] : memref<?xindex>
+        mla_gpu.yield %len, %len : index, index
+      } then {
+      ^bb0(%i: index, %before: index, %longest_before: index, %len: index, %same: index):
+        memref.store %before, %starts[%i] : memref<?xindex>
+        mla_gpu.yield
+      } : index, index
+      return
+    }
+    ```
+
+    Constraints:
+    * (scan_c1) a kind, `sum` or `max`, for each result.
+    * (scan_c2) `values` takes an index, and yields one for each result.
+    * (scan_c3) `then` takes an index and two for each result, and yields nothing.
+    * (scan_c4) is outside of roles, loops and branches.
+  }];
+  let arguments = (ins Index:$count, StrArrayAttr:$kinds);
+  let results = (outs Variadic<Index>:$results);
+  let regions = (region SizedRegion<1>:$values, AnyRegion:$then);
+  let assemblyFormat = [{
+    $count $kinds $values (`then` $then^)? attr-dict `:` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
+def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
+  let summary = "merges partial results of a row block, by all threads of the CTA";
+  let description = [{
+    out = sum_i w_i out_i with w_i = 2^(lse_i - lse) and lse = log2 sum_i 2^lse_i, over
+    `pieces` pieces in a fixed order, for rows below `count`. Piece 0 is in slot `first`
+    of the partial buffers, piece i > 0 in `next` + (i - 1) * `stride`. The rows' columns
+    are divided among `parts` CTAs, of which this is number `part`. Results go to packed
+    rows `row` and on (see `mla_gpu.store_rows`) of `out`, rounded to its element type,
+    and, unless that is null, of `lse`, as natural logarithms. (0, -inf) is the identity;
+    rows of which all pieces are that give (0, -inf).
+
+    Example:
+    ```mlir
+    func.func @f(%po: memref<?x16x512xf32>, %pl: memref<?x16xf32>, %first: index, %next: index,
+                 %two: index, %n: index, %count: index, %part: index, %parts: index,
+                 %out: memref<?x16x512xbf16>, %lse: memref<?x16xf32>, %row: index) {
+      mla_gpu.merge %po, %pl slots(%first, %next, %two) pieces(%n) count(%count) part(%part, %parts)
+        to %out, %lse[%row] : memref<?x16x512xf32>, memref<?x16xf32>, memref<?x16x512xbf16>, memref<?x16xf32>
+      return
+    }
+    ```
+
+    Constraints:
+    * (merge_c1) partial results are slots x rows x columns of f32, contiguous, and slots x
+      rows of f32.
+    * (merge_c2) `out` has one or two dimensions of rows, the second static, and as many
+      columns, contiguous; `lse` has the same of rows, of f32.
+    * (merge_c3) is outside of roles.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$partial_out,
+    Arg<AnyMemRef, "", [MemRead]>:$partial_lse,
+    Index:$first, Index:$next, Index:$stride, Index:$pieces, Index:$count,
+    Index:$part, Index:$parts,
+    Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<AnyMemRef, "", [MemWrite]>:$lse, Index:$row);
+  let assemblyFormat = [{
+    $partial_out `,` $partial_lse `slots` `(` $first `,` $next `,` $stride `)`
+    `pieces` `(` $pieces `)` `count` `(` $count `)` `part` `(` $part `,` $parts `)`
+    `to` $out `,` $lse `[` $row `]` attr-dict
+    `:` type($partial_out) `,` type($partial_lse) `,` type($out) `,` type($lse)
+  }];
+  let hasVerifier = 1;
 }
 
 include "mla/Dialect/MLAGPU/IR/MLAGPUTileOps.td"

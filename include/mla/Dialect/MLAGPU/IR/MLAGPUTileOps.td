@@ -50,9 +50,10 @@ def MLAGPU_GatherOp : MLAGPU_Op<"gather", [SingleBlock]> {
   let summary = "copies rows from wherever they are to a tile";
   let description = [{
     For what TMA cannot describe: odd page sizes and strides, lists of tokens. The
-    region gives the row of `source` (dimension 0) that row i of the tile is copied
-    from; a negative one fills with zeros. A target clones it for each thread. The
-    copy is asynchronous: `mla_gpu.commit` hands over what has arrived.
+    region gives the row of `source`, an index for each dimension but the last, that
+    row i of the tile is copied from; where the first is negative, row i becomes
+    zeros, and nothing is read. A target clones it for each thread. The copy is
+    asynchronous: `mla_gpu.commit` hands over what has arrived.
 
     Example:
     ```mlir
@@ -70,7 +71,8 @@ def MLAGPU_GatherOp : MLAGPU_Op<"gather", [SingleBlock]> {
 
     Constraints:
     * (gather_c1) the source has the tile's columns and element type, contiguous.
-    * (gather_c2) the region is (index) -> index, and has no op of this dialect.
+    * (gather_c2) the region takes an index and yields one for each dimension of the
+      source but the last; it has no op of this dialect.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, MLAGPU_TileType:$tile);
   let regions = (region SizedRegion<1>:$body);
@@ -142,13 +144,42 @@ def MLAGPU_ClearRowsOp : MLAGPU_Op<"clear_rows"> {
   let assemblyFormat = "$tile `from` $first attr-dict `:` type($tile)";
 }
 
+def MLAGPU_LoadRowsOp : MLAGPU_Op<"load_rows"> {
+  let summary = "rows of global memory, in the threads' registers";
+  let description = [{
+    The counterpart of `mla_gpu.store_rows`: row r of the value is packed row `row` + r
+    of the source; rows from `count` on are zeros, and not read.
+
+    Example:
+    ```mlir
+    func.func @f(%q: memref<?x128x576xbf16>, %row: index, %n: index) {
+      %0 = mla_gpu.load_rows %q[%row] count(%n) : memref<?x128x576xbf16>
+        -> tensor<64x576xbf16, #mla_gpu.mma<m = rows, instr = [64, 16, 16]>>
+      return
+    }
+    ```
+
+    Constraints:
+    * (load_rows_c1) the result is a matrix with an `#mla_gpu.mma` layout.
+    * (load_rows_c2) the source has the result's element type, one or two dimensions
+      of rows, the second static, and as many columns, contiguous.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Index:$row, Index:$count);
+  let results = (outs MLAGPU_Tensor:$result);
+  let assemblyFormat = [{
+    $source `[` $row `]` `count` `(` $count `)` attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def MLAGPU_StoreRowsOp : MLAGPU_Op<"store_rows"> {
   let summary = "writes the rows that exist of a fragment to global memory";
   let description = [{
     Row r of the value goes to packed row `row` + r of the destination, its columns to
     `column` on. Packed rows are dimension 0, or dimensions 0 and 1 with the second
     static: (query, head) pairs, query-major. Rows from `count` on are not written.
-    A slice is written once.
+    A slice is written once. `optional`: a destination without memory (null) is not
+    written.
 
     Example:
     ```mlir
@@ -168,9 +199,10 @@ def MLAGPU_StoreRowsOp : MLAGPU_Op<"store_rows"> {
   }];
   let arguments = (ins MLAGPU_Tensor:$value,
     Arg<AnyMemRef, "", [MemWrite]>:$dest, Index:$row, Optional<Index>:$column,
-    Index:$count);
+    Index:$count, UnitAttr:$optional);
   let assemblyFormat = [{
-    $value `to` $dest `[` $row (`,` $column^)? `]` `count` `(` $count `)` attr-dict
+    $value `to` (`optional` $optional^)? $dest `[` $row (`,` $column^)? `]`
+    `count` `(` $count `)` attr-dict
     `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
@@ -392,4 +424,42 @@ def MLAGPU_IfAnyOp : MLAGPU_Op<"if_any", [SingleBlock, RecursiveMemoryEffects]> 
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def MLAGPU_MapOp : MLAGPU_Op<"map", [SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "code over scalars, for every element of tensors";
+  let description = [{
+    What elementwise ops on tensors cannot say: masks, score code, and what loads.
+    The region takes an element of each operand and yields one of the result; it may
+    use scalars from outside. A target clones it for each element that a thread has.
+
+    Example:
+    ```mlir
+    func.func @f(%s: tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>,
+                 %bias: memref<?xf32>) {
+      %k = mla_gpu.iota dim(1) : tensor<64x64xindex, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>
+      %0 = mla_gpu.map %s, %k {
+      ^bb0(%x: f32, %i: index):
+        %b = memref.load %bias[%i] : memref<?xf32>
+        %y = arith.addf %x, %b : f32
+        mla_gpu.yield %y : f32
+      } : tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>,
+          tensor<64x64xindex, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>
+        -> tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>
+      return
+    }
+    ```
+
+    Constraints:
+    * (map_c1) operands and result have the same shape and layout.
+    * (map_c2) the region takes their elements and yields the result's; it has no op of
+      this dialect, and does not write.
+  }];
+  let arguments = (ins Variadic<MLAGPU_Tensor>:$values);
+  let results = (outs MLAGPU_Tensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $values $body attr-dict `:` type($values) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
