@@ -193,16 +193,21 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
                               "whole, balanced or row_local", split) ||
       parseField(parser, "split_tiles", splitTiles))
     return {};
-  bool isHost = dataflow == "host_blocks";
-  if (isHost ? parseField(parser, "qk", qkRows, qkKeys) ||
-                   parseField(parser, "pv", pvRows, pvVectors) ||
-                   parseField<KVAccess>(parser, "kv", symbolizeKVAccess,
-                                        "direct or staged", kv)
-             : parseField(parser, "stages", stages) ||
-                   parseField(parser, "row_blocks", rowBlocks) ||
-                   parseField<CopyKind>(parser, "copy", symbolizeCopyKind,
-                                        "tma or gather", copy))
+  // What follows is for a GPU or for a CPU.
+  if (parser.parseComma())
     return {};
+  if (succeeded(parser.parseOptionalKeyword("stages"))) {
+    if (parser.parseEqual() || parser.parseInteger(stages) ||
+        parseField(parser, "row_blocks", rowBlocks) ||
+        parseField<CopyKind>(parser, "copy", symbolizeCopyKind, "tma or gather",
+                             copy))
+      return {};
+  } else if (parseBlock(parser, "qk", qkRows, qkKeys) ||
+             parseField(parser, "pv", pvRows, pvVectors) ||
+             parseField<KVAccess>(parser, "kv", symbolizeKVAccess,
+                                  "direct or staged", kv)) {
+    return {};
+  }
   if (parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();

@@ -221,7 +221,7 @@ def MLA_Param : MLA_Attr<"Param", "param"> {
 
     Example: `#mla.param<"q", stride, 2>`
 
-    Example: `#mla.param<"k", tensor_map <dims = [0, 1, 3], box = 64x576, swizzle = 128>>`
+    Example: `#mla.param<"k", tensor_map of <dims = [0, 1, 3], box = 64x576, swizzle = 128>>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
     EnumParameter<MLA_ParamKind>:$kind, DefaultValuedParameter<"int64_t", "0">:$dim,
@@ -230,7 +230,7 @@ def MLA_Param : MLA_Attr<"Param", "param"> {
                                    CArg<"int64_t", "0">:$dim), [{
     return $_get($_ctxt, name, kind, dim, TensorMapAttr());
   }]>];
-  let assemblyFormat = "`<` $name `,` $kind ($map^)? (`,` $dim^)? `>`";
+  let assemblyFormat = "`<` $name `,` $kind (`of` $map^)? (`,` $dim^)? `>`";
 }
 
 def MLA_Entry : MLA_Attr<"Entry", "entry"> {
