@@ -1,6 +1,8 @@
 """lit suite over the tools; started through the build's lit.site.cfg.py."""
 
+import ctypes
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -44,3 +46,15 @@ for name in config.mla_test_tools:
     config.available_features.add(name)
 for name in ["FileCheck", "count", "llvm-nm", "not", "mlir-tblgen", "split-file"]:
     tool(name, config.llvm_tools_dir)
+
+# A driver for tests without a GPU, as a file that libcuda.so.1 can be a link to.
+for name, library in [("%fakecuda_old", "FakeCudaOld"), ("%fakecuda", "FakeCuda")]:
+    path = os.path.join(config.mla_binary_root, "test", "unit", "lib%s.so" % library)
+    config.substitutions.append((name, path))
+try:
+    ctypes.CDLL("libcuda.so.1")
+except OSError:
+    config.available_features.add("no-cuda-driver")
+toolkit = "/usr/local/cuda/bin"
+if shutil.which("ptxas", path=os.environ.get("PATH", "") + os.pathsep + toolkit):
+    config.available_features.add("ptxas")

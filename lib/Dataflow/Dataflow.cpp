@@ -13,7 +13,8 @@ using namespace mlir::mla;
 
 ArrayRef<std::unique_ptr<Dataflow>> mla::getDataflows() {
   static const std::unique_ptr<Dataflow> dataflows[] = {
-      createHostBlocksDataflow()};
+      createHostBlocksDataflow(), createKeysAsMDataflow(),
+      createRowsAsMDataflow()};
   return dataflows;
 }
 

@@ -63,8 +63,8 @@ public:
     return target.isHost();
   }
 
-  SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
-                                      TargetAttr target) const override {
+  SmallVector<ScheduleAttr> enumerate(DecodeOp problem, TargetAttr target,
+                                      int64_t) const override {
     static constexpr std::pair<int64_t, int64_t> kQKBlocks[] = {
         {1, 4}, {4, 2}, {2, 4}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
     static constexpr std::pair<int64_t, int64_t> kPVBlocks[] = {
@@ -131,8 +131,8 @@ public:
     return std::nullopt;
   }
 
-  double cost(DecodeOp problem, TargetAttr target,
-              ScheduleAttr schedule) const override {
+  double cost(DecodeOp problem, TargetAttr target, ScheduleAttr schedule,
+              int64_t) const override {
     Shape shape(problem);
     double lanes = target.getLanes();
     bool staged = schedule.getKv() == KVAccess::Staged;

@@ -29,6 +29,13 @@ Tolerance oracle::toleranceFor(DType outDType) {
   return tolerance;
 }
 
+Tolerance oracle::tensorCoreTolerance(DType outDType, DType kvDType) {
+  Tolerance tolerance = toleranceFor(outDType);
+  tolerance.outMagnitude = kvDType == DType::F16 ? 0x1p-11 : 0x1p-8;
+  tolerance.logitMagnitude = 0x1p-22;
+  return tolerance;
+}
+
 /// Calls function(index, offset) for each element in row-major order, where
 /// index has an entry a dimension and offset is in elements.
 template <typename Function>
@@ -70,12 +77,23 @@ class Comparer {
 public:
   explicit Comparer(Comparison &comparison) : comparison(comparison) {}
 
+  /// What elements may be off by; `magnitudes` is empty, or has one for each.
+  struct Limits {
+    double abs, rel, share;
+    const std::vector<double> &magnitudes;
+
+    double at(int64_t element, double expected) const {
+      double limit = abs + rel * std::fabs(expected);
+      return magnitudes.empty() ? limit : limit + share * magnitudes[element];
+    }
+  };
+
   /// Compares `tensor` with `expected`, which has perRow elements for each
   /// entry of `written`. Accumulates the greatest absolute error.
   void compare(const char *name, const Tensor &tensor,
                const std::vector<double> &expected,
-               const std::vector<uint8_t> &written, int64_t perRow, double abs,
-               double rel, double &maxError);
+               const std::vector<uint8_t> &written, int64_t perRow,
+               const Limits &limits, double &maxError);
 
   void mismatch(std::string text) {
     if (comparison.mismatches++ == 0)
@@ -99,7 +117,7 @@ static std::string elementName(const char *name, const Tensor &tensor,
 void Comparer::compare(const char *name, const Tensor &tensor,
                        const std::vector<double> &expected,
                        const std::vector<uint8_t> &written, int64_t perRow,
-                       double abs, double rel, double &maxError) {
+                       const Limits &limits, double &maxError) {
   const size_t elementSize = byteSize(tensor.dtype);
   const std::string untouched(elementSize, char(kPrefillByte));
   double xy = 0, xxyy = 0;
@@ -116,7 +134,7 @@ void Comparer::compare(const char *name, const Tensor &tensor,
     loadFloats(tensor, offset, 1, 1, &got);
     if (std::isfinite(want) && std::isfinite(got)) {
       double error = std::fabs(got - want);
-      double limit = abs + rel * std::fabs(want);
+      double limit = limits.at(n, want);
       xy += got * want;
       xxyy += got * got + want * want;
       maxError = std::max(maxError, error);
@@ -182,15 +200,18 @@ Comparison oracle::compare(const Result &expected, const Tensor &out,
     return shapeMismatch("lse", lse);
 
   comparer.compare("out", out, expected.out, expected.written,
-                   expected.heads * expected.headDimV, tolerance.outAbs,
-                   tolerance.outRel, comparison.maxOutError);
+                   expected.heads * expected.headDimV,
+                   {tolerance.outAbs, tolerance.outRel, tolerance.outMagnitude,
+                    expected.outMagnitude},
+                   comparison.maxOutError);
   if (comparison.cosineDifference > tolerance.cosineDifference)
     comparer.mismatch(describe("out: cosine difference %.3g (allowed %.3g)",
                                comparison.cosineDifference,
                                tolerance.cosineDifference));
   if (lse.given())
     comparer.compare("lse", lse, expected.lse, expected.written, expected.heads,
-                     tolerance.lseAbs, tolerance.lseRel,
+                     {tolerance.lseAbs, tolerance.lseRel,
+                      tolerance.logitMagnitude, expected.logitMagnitude},
                      comparison.maxLseError);
   comparison.passed = comparison.mismatches == 0;
   return comparison;

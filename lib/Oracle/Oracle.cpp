@@ -322,8 +322,11 @@ void Evaluation::evaluate(const Item &item) {
   // All scores of each row, and their maximum.
   std::vector<double> scores(heads * numKeys), maxima(heads, -kInf);
   std::vector<double> key(headDim);
+  double longestKey = 0; // squared
   for (int64_t n = 0; n < numKeys; ++n) {
     loadKey(request.slots[keys[n]], kvHead, key.data());
+    if (p.wantsMagnitudes)
+      longestKey = std::max(longestKey, dot(key.data(), key.data(), headDim));
     for (int64_t h = 0; h < heads; ++h) {
       double score = p.scale * dot(&queries[h * headDim], key.data(), headDim);
       if (p.scoreMod)
@@ -335,7 +338,8 @@ void Evaluation::evaluate(const Item &item) {
   }
 
   // Their exponentials, and the sum of the values that these weigh.
-  std::vector<double> sums(heads, 0.0), out(heads * p.headDimV, 0.0);
+  std::vector<double> sums(heads, 0.0), out(heads * p.headDimV, 0.0),
+      magnitudes(p.wantsMagnitudes ? out.size() : 0, 0.0);
   for (int64_t n = 0; n < numKeys; ++n) {
     loadKey(request.slots[keys[n]], kvHead, key.data());
     for (int64_t h = 0; h < heads; ++h) {
@@ -346,6 +350,8 @@ void Evaluation::evaluate(const Item &item) {
       sums[h] += weight;
       for (int64_t c = 0; c < p.headDimV; ++c)
         out[h * p.headDimV + c] += weight * key[c];
+      for (int64_t c = 0; p.wantsMagnitudes && c < p.headDimV; ++c)
+        magnitudes[h * p.headDimV + c] += weight * std::fabs(key[c]);
     }
   }
 
@@ -357,6 +363,14 @@ void Evaluation::evaluate(const Item &item) {
     for (int64_t c = 0; c < p.headDimV; ++c)
       result.out[row * p.headDimV + c] =
           sums[h] == 0 ? 0.0 : out[h * p.headDimV + c] / sums[h];
+    if (!p.wantsMagnitudes)
+      continue;
+    const double *query = &queries[h * headDim];
+    result.logitMagnitude[row] =
+        std::fabs(p.scale) * std::sqrt(dot(query, query, headDim) * longestKey);
+    for (int64_t c = 0; c < p.headDimV; ++c)
+      result.outMagnitude[row * p.headDimV + c] =
+          sums[h] == 0 ? 0.0 : magnitudes[h * p.headDimV + c] / sums[h];
   }
 }
 
@@ -368,26 +382,35 @@ Result Evaluation::run() {
   }
   result.out.assign(result.rows * numHeads * p.headDimV, kNaN);
   result.lse.assign(result.rows * numHeads, kNaN);
+  if (p.wantsMagnitudes) {
+    result.outMagnitude.assign(result.out.size(), 0.0);
+    result.logitMagnitude.assign(result.lse.size(), 0.0);
+  }
 
   // A key is converted once for all heads of an item: many heads save work, few
   // keep all cores busy.
-  constexpr int64_t kHeadsPerItem = 16;
+  constexpr int64_t kMostHeads = 16;
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  int64_t queries = 0;
+  for (const Request &request : requests)
+    queries += request.numQueries;
+  const int64_t headsPerItem =
+      std::clamp<int64_t>(queries * numHeads / (2 * cores), 1, kMostHeads);
   const int64_t group = numHeads / numKVHeads;
   std::vector<Item> items;
   for (int64_t b = 0; b < int64_t(requests.size()); ++b)
     for (int64_t i = 0; i < requests[b].numQueries; ++i)
       for (int64_t h = 0; h < numHeads; h += group)
-        for (int64_t first = h; first < h + group; first += kHeadsPerItem)
+        for (int64_t first = h; first < h + group; first += headsPerItem)
           items.push_back(
-              {b, i, first, std::min(first + kHeadsPerItem, h + group)});
+              {b, i, first, std::min(first + headsPerItem, h + group)});
 
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t item; (item = next++) < items.size();)
       evaluate(items[item]);
   };
-  size_t numWorkers =
-      std::min<size_t>(std::thread::hardware_concurrency(), items.size());
+  size_t numWorkers = std::min<size_t>(cores, items.size());
   std::vector<std::thread> workers(numWorkers > 1 ? numWorkers - 1 : 0);
   for (std::thread &worker : workers)
     worker = std::thread(work);

@@ -9,6 +9,7 @@
 #include "mla/Pipelines/Pipelines.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mla/Dialect/MLAGPU/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -18,8 +19,9 @@ using namespace mlir;
 
 void mla::buildProblemToTile(OpPassManager &pm,
                              const ProblemToTileOptions &options) {
-  pm.addPass(createAttachTarget({options.cpu}));
-  pm.addNestedPass<func::FuncOp>(createSelectSchedule({options.split}));
+  pm.addPass(createAttachTarget({options.cpu, options.chip}));
+  pm.addNestedPass<func::FuncOp>(
+      createSelectSchedule({options.split, options.queries}));
   pm.addNestedPass<func::FuncOp>(createTile());
   pm.addPass(createSplitKV());
   pm.addNestedPass<func::FuncOp>(createSpecializeTiles());
@@ -30,6 +32,13 @@ void mla::buildTileToHost(OpPassManager &pm) {
   pm.addPass(createConvertTileToHost());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void mla::buildTileToGPU(OpPassManager &pm) {
+  pm.addPass(createConvertTileToGPU());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(mla_gpu::createVerifyProtocol());
 }
 
 void mla::buildHostToLLVM(OpPassManager &pm) {
@@ -49,6 +58,20 @@ void mla::buildHostToLLVM(OpPassManager &pm) {
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mla::buildGPUToNVVM(OpPassManager &pm) {
+  pm.addPass(createConvertGPUToNVVM());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

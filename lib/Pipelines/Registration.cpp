@@ -12,6 +12,7 @@
 #include "mla/Dialect/MLAGPU/Transforms/Passes.h"
 #include "mla/Pipelines/Pipelines.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -19,8 +20,8 @@ using namespace mlir;
 void mla::registerDialects(DialectRegistry &registry) {
   registry.insert<MLADialect, mla_gpu::MLAGPUDialect, arith::ArithDialect,
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+                  math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                  scf::SCFDialect, vector::VectorDialect>();
 }
 
 void mla::registerPasses() {
@@ -35,7 +36,13 @@ void mla::registerPasses() {
   PassPipelineRegistration<>("mla-tile-to-host",
                              "phase: tile ops to loops over register blocks",
                              buildTileToHost);
+  PassPipelineRegistration<>("mla-tile-to-gpu",
+                             "phase: tile ops to the roles of a CTA",
+                             buildTileToGPU);
   PassPipelineRegistration<>("mla-host-to-llvm",
                              "phase: loops and vectors to LLVM IR",
                              buildHostToLLVM);
+  PassPipelineRegistration<>("mla-gpu-to-nvvm",
+                             "phase: roles and tiles to one thread's code",
+                             buildGPUToNVVM);
 }

@@ -163,10 +163,14 @@ void mla::parseAssemblerLog(llvm::StringRef log, PtxReport &report) {
   std::string entry, function;
   for (llvm::StringRef line : llvm::split(log, '\n')) {
     bool warning = line.contains("warning");
-    // "ptxas info    : text", or a continuation that is indented.
+    // "ptxas info    : text", or a continuation: indented, or from a driver
+    // "ptxas         .   text".
     llvm::StringRef text = line;
-    if (text.consume_front("ptxas"))
-      text = text.split(':').second;
+    if (text.consume_front("ptxas")) {
+      text = text.ltrim();
+      if (!text.consume_front("."))
+        text = text.split(':').second;
+    }
     text = text.trim();
     if (text.consume_front("(C") && text.contains(')')) {
       auto [code, rest] = text.split(')');

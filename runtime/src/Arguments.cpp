@@ -144,13 +144,13 @@ int64_t Arguments::batch() const { return tensor("seq_lens").shape[0]; }
 
 int64_t Arguments::maxItems() const {
   Tensor q = tensor("q");
-  // Uniform: the same row blocks for each request. Ragged: as many as the rows
-  // fill, and a broken one for each request.
-  int64_t blocks =
-      q.rank == 4 ? batch() * ((q.shape[1] * info->group + info->blockM - 1) /
-                               info->blockM)
-                  : q.shape[0] * info->group / info->blockM + batch();
-  return blocks * info->kvHeads;
+  int64_t unit = info->blockM * info->rowBlocks; // rows of neighbouring blocks
+  // Uniform: the same units for each request. Ragged: as many as the rows fill,
+  // and a broken one for each request.
+  int64_t units = q.rank == 4
+                      ? batch() * ((q.shape[1] * info->group + unit - 1) / unit)
+                      : q.shape[0] * info->group / unit + batch();
+  return units * info->rowBlocks * info->kvHeads;
 }
 
 /// Requires dimension `dim` of `tensor` to be `want`.

@@ -7,11 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compiler.h"
+#include "KernelDescription.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mla/Pipelines/Pipelines.h"
 #include "mla/Pipelines/Registration.h"
+#include "mla/Target/Contained.h"
 #include "mla/Target/Host.h"
+#include "mla/Target/NVPTX.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -23,126 +26,26 @@ using llvm::createStringError;
 
 namespace mla_jit {
 
-//===----------------------------------------------------------------------===//
-// #mla.kernel to plain data
-//===----------------------------------------------------------------------===//
-
 template <typename T> static std::string textOf(const T &value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
 }
 
-static DType dtypeOf(Type type) { return parseDType(textOf(type)); }
-
-static llvm::Expected<ArgumentInfo>
-describeArgument(mla::ArgumentAttr argument) {
-  ArgumentInfo info;
-  info.name = argument.getName().str();
-  auto memref = dyn_cast<MemRefType>(argument.getType());
-  info.isTensor = static_cast<bool>(memref);
-  info.dtype = dtypeOf(memref ? memref.getElementType() : argument.getType());
-  if (argument.getType().isIndex())
-    info.dtype = DType::I64;
-  if (info.dtype == DType::None)
-    return createStringError("argument '" + info.name + "' of type " +
-                             textOf(argument.getType()) +
-                             " cannot be passed at launch");
-  if (!memref)
-    return info;
-  if (memref.getRank() > Tensor::kMaxRank)
-    return createStringError("argument '" + info.name + "' has rank " +
-                             std::to_string(memref.getRank()) +
-                             ", over the limit of 4");
-  info.rank = memref.getRank();
-  auto [strides, offset] = memref.getStridesAndOffset();
-  if (offset != 0 && !ShapedType::isDynamic(offset))
-    return createStringError("argument '" + info.name +
-                             "' requires offset 0, but has " +
-                             std::to_string(offset));
-  auto orDynamic = [](int64_t v) { return ShapedType::isDynamic(v) ? -1 : v; };
-  for (int i = 0; i < info.rank; ++i) {
-    info.shape[i] = orDynamic(memref.getDimSize(i));
-    info.stride[i] = orDynamic(strides[i]);
-  }
-  return info;
-}
-
-static KernelInfo::Buffer describeBuffer(mla::BufferAttr buffer) {
-  KernelInfo::Buffer info;
-  auto type = cast<MemRefType>(buffer.getType());
-  info.name = buffer.getName().str();
-  info.perSlot = buffer.getScope() == mla::BufferScope::Slot;
-  info.rank = type.getRank();
-  info.bytesEach = type.getElementTypeBitWidth() / 8;
-  for (int i = 0; i < info.rank; ++i) {
-    info.shape[i] = i ? type.getDimSize(i) : -1;
-    if (i)
-      info.bytesEach *= type.getDimSize(i);
-  }
-  return info;
-}
-
-static llvm::Expected<std::shared_ptr<KernelInfo>>
-describeKernel(ModuleOp module) {
-  auto kernel =
-      module->getAttrOfType<mla::KernelAttr>(mla::MLADialect::kKernel);
-  if (!kernel)
-    return createStringError(
-        "the module has no mla.decode and no tile entry to compile");
-  auto info = std::make_shared<KernelInfo>();
-  for (mla::ArgumentAttr argument : kernel.getArguments()) {
-    auto described = describeArgument(argument);
-    if (!described)
-      return described.takeError();
-    info->arguments.push_back(*described);
-  }
-  for (mla::BufferAttr buffer : kernel.getWorkspace())
-    info->workspace.push_back(describeBuffer(buffer));
-
-  for (mla::EntryAttr entry : kernel.getEntries()) {
-    KernelInfo::Entry described{entry.getSymbol().str(), {}};
-    for (mla::ParamAttr param : entry.getParams()) {
-      StringRef name = param.getName();
-      KernelInfo::Param p{static_cast<KernelInfo::ParamKind>(param.getKind()),
-                          KernelInfo::Source::Argument, -1,
-                          static_cast<int>(param.getDim())};
-      if (name == mla::argument_names::kWorker)
-        p.source = KernelInfo::Source::Worker;
-      else if (name == mla::argument_names::kNumWorkers)
-        p.source = KernelInfo::Source::NumWorkers;
-      else if (p.index = info->find(name); p.index < 0) {
-        p.source = KernelInfo::Source::Workspace;
-        for (auto [i, buffer] : llvm::enumerate(info->workspace))
-          if (buffer.name == name)
-            p.index = i;
-        if (p.index < 0)
-          return createStringError(
-              "parameter '" + name + "' of entry '" + described.symbol +
-              "' is neither an argument nor in the workspace");
-      }
-      described.params.push_back(p);
-    }
-    info->entries.push_back(std::move(described));
-  }
-  info->schedule = textOf(kernel.getSchedule());
-  info->mask = textOf(kernel.getMask());
-  info->blockM = kernel.getSchedule().getBlockM();
-  info->kvHeads = kernel.getKvHeads();
-  info->group = kernel.getGroup();
-  if (kernel.getSchedule().getSplit() == mla::SplitPolicy::RowLocal)
-    info->defaultSplits = mla::kMaxRowLocalSplits;
-  return info;
-}
-
-//===----------------------------------------------------------------------===//
-// Compilation
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 /// Times stages and gathers diagnostics.
 class Compilation {
+  /// What `body` returns; keeps how long it took.
+  template <typename F> auto timed(const char *stage, F body) {
+    auto start = std::chrono::steady_clock::now();
+    auto value = body();
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    result.times.push_back({stage, elapsed.count()});
+    return value;
+  }
+
 public:
   explicit Compilation(const CompileRequest &request)
       : request(request),
@@ -161,10 +64,9 @@ public:
   }
 
   llvm::Expected<CompileResult> run(Stage stage) {
-    OwningOpRef<ModuleOp> module;
     ParserConfig config(&context);
-    time("parse", [&] {
-      module = parseSourceString<ModuleOp>(request.mlir, config, request.name);
+    OwningOpRef<ModuleOp> module = timed("parse", [&] {
+      return parseSourceString<ModuleOp>(request.mlir, config, request.name);
     });
     if (!module)
       return failure("parse");
@@ -173,29 +75,53 @@ public:
 
     mla::ProblemToTileOptions options;
     options.cpu = request.cpu;
+    options.chip = request.chip;
+    options.queries = request.queries;
     options.split = request.rowLocalSplits ? "row_local" : "balanced";
     if (!lower("tile", *module, [&](OpPassManager &pm) {
           mla::buildProblemToTile(pm, options);
         }))
-      return failure("tile");
+      return unsupported("tile");
     if (stage == Stage::Tile)
       return finish(textOf(*module));
-    if (!lower("host", *module, mla::buildTileToHost))
-      return failure("host");
-    auto info = describeKernel(*module);
+    return request.chip.empty() ? runHost(*module, stage)
+                                : runGPU(*module, stage);
+  }
+
+private:
+  llvm::Expected<CompileResult> runHost(ModuleOp module, Stage stage) {
+    if (!lower("host", module, mla::buildTileToHost))
+      return unsupported("host");
+    auto info = describeKernel(module);
     if (!info)
       return info.takeError();
     result.info = *info;
     if (stage == Stage::Host)
-      return finish(textOf(*module));
-    if (!lower("llvm", *module, mla::buildHostToLLVM))
+      return finish(textOf(module));
+    if (!lower("llvm", module, mla::buildHostToLLVM))
       return failure("llvm");
     if (stage == Stage::LLVM)
-      return finish(textOf(*module));
-    return generate(*module, stage);
+      return finish(textOf(module));
+    return generate(module, stage);
   }
 
-private:
+  llvm::Expected<CompileResult> runGPU(ModuleOp module, Stage stage) {
+    if (!lower("gpu", module, mla::buildTileToGPU))
+      return unsupported("gpu");
+    if (stage == Stage::GPU)
+      return finish(textOf(module));
+    if (!lower("nvvm", module, mla::buildGPUToNVVM))
+      return failure("nvvm");
+    auto info = describeKernel(module);
+    if (!info)
+      return mla::inStage("nvvm", info.takeError());
+    result.info = *info;
+    result.info->chip = request.chip;
+    if (stage == Stage::NVVM)
+      return finish(textOf(module));
+    return generatePTX(module, stage);
+  }
+
   static DialectRegistry makeRegistry() {
     DialectRegistry registry;
     mla::registerDialects(registry);
@@ -208,23 +134,13 @@ private:
              << file.getColumn() << ": ";
   }
 
-  template <typename F> void time(const char *stage, F body) {
-    auto start = std::chrono::steady_clock::now();
-    body();
-    std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - start;
-    result.times.push_back({stage, elapsed.count()});
-  }
-
   bool lower(const char *stage, ModuleOp module,
              llvm::function_ref<void(OpPassManager &)> build) {
-    bool ok = false;
-    time(stage, [&] {
+    return timed(stage, [&] {
       PassManager pm(&context);
       build(pm);
-      ok = succeeded(pm.run(module));
+      return succeeded(pm.run(module));
     });
-    return ok;
   }
 
   llvm::Expected<CompileResult> generate(ModuleOp module, Stage stage) {
@@ -234,34 +150,58 @@ private:
     result.cpu = (*machine)->getTargetCPU().str();
     result.missingFeature = mla::findMissingFeature(module);
     llvm::LLVMContext llvmContext;
-    std::unique_ptr<llvm::Module> llvmModule;
-    llvm::Error error = llvm::Error::success();
-    time("translate", [&] {
-      auto translated = mla::translateToLLVM(module, llvmContext, **machine);
-      if (translated)
-        llvmModule = std::move(*translated);
-      else
-        error = translated.takeError();
+    auto llvmModule = timed("translate", [&] {
+      return mla::translateToLLVM(module, llvmContext, **machine);
     });
-    if (error)
+    if (!llvmModule)
+      return llvmModule.takeError();
+    if (llvm::Error error = timed(
+            "optimize", [&] { return mla::optimize(**llvmModule, **machine); }))
       return std::move(error);
-    time("optimize", [&] { error = mla::optimize(*llvmModule, **machine); });
-    if (error)
-      return std::move(error);
-    std::string code;
-    time("codegen", [&] {
-      auto emitted = mla::emitMachineCode(*llvmModule, **machine,
-                                          stage == Stage::Assembly
-                                              ? mla::MachineFormat::Assembly
-                                              : mla::MachineFormat::Object);
-      if (emitted)
-        code = std::move(*emitted);
-      else
-        error = emitted.takeError();
+    auto code = timed("codegen", [&] {
+      return mla::emitMachineCode(**llvmModule, **machine,
+                                  stage == Stage::Assembly
+                                      ? mla::MachineFormat::Assembly
+                                      : mla::MachineFormat::Object);
     });
-    if (error)
+    if (!code)
+      return code.takeError();
+    return finish(std::move(*code));
+  }
+
+  /// LLVM IR after its passes, or PTX.
+  llvm::Expected<CompileResult> generatePTX(ModuleOp module, Stage stage) {
+    auto chip = mla::findGPUChip(request.chip);
+    if (!chip)
+      return chip.takeError();
+    llvm::LLVMContext llvmContext;
+    auto translated = timed("translate", [&] {
+      return mla::translateToNVVM(module, llvmContext, *chip);
+    });
+    if (!translated)
+      return translated.takeError();
+    llvm::Module &llvmModule = **translated;
+    auto version =
+        mla::ptxVersionFor(*chip, mla::findFeatures(llvmModule),
+                           request.supportedPTX ? std::min(request.supportedPTX,
+                                                           mla::kMaxPTXVersion)
+                                                : mla::kMaxPTXVersion);
+    if (!version)
+      return version.takeError();
+    auto machine = mla::createNVPTXMachine(*chip, *version);
+    if (!machine)
+      return machine.takeError();
+    if (llvm::Error error = timed("optimize", [&] {
+          return mla::optimizeForNVPTX(llvmModule, **machine);
+        }))
       return std::move(error);
-    return finish(std::move(code));
+    if (stage == Stage::LLVM)
+      return finish(textOf(llvmModule));
+    auto ptx =
+        timed("codegen", [&] { return mla::emitPTX(llvmModule, **machine); });
+    if (!ptx)
+      return ptx.takeError();
+    return finish(std::move(*ptx));
   }
 
   llvm::Expected<CompileResult> finish(std::string text) {
@@ -269,10 +209,16 @@ private:
     return std::move(result);
   }
 
-  llvm::Error failure(const char *stage) {
-    return createStringError(
-        "stage '" + llvm::Twine(stage) + "': " +
-        (diagnostics.empty() ? "failed without a reason" : diagnostics));
+  std::string describeFailure(const char *stage) const {
+    return std::string("stage '") + stage + "': " +
+           (diagnostics.empty() ? "failed without a reason" : diagnostics);
+  }
+  llvm::Error failure(const char *stage) const {
+    return createStringError(describeFailure(stage));
+  }
+  /// Of a stage that refuses what the target has no way to compute.
+  llvm::Error unsupported(const char *stage) const {
+    return llvm::make_error<UnsupportedError>(describeFailure(stage));
   }
 
   const CompileRequest &request;
@@ -297,9 +243,44 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
                     target->getL1Bytes(),    target->getL2Bytes()};
 }
 
+/// Compiles for a GPU on a thread where LLVM's fatal errors do no harm.
+static llvm::Expected<CompileResult> compileContained(CompileRequest request,
+                                                      Stage stage) {
+  // Errors come out of there as text only.
+  struct Outcome {
+    CompileResult result;
+    std::string refusal;
+  };
+  std::chrono::milliseconds limit = request.timeLimit;
+  auto outcome = mla::runContainedFor<Outcome>(
+      "compile",
+      [request = std::move(request), stage]() -> llvm::Expected<Outcome> {
+        auto result = Compilation(request).run(stage);
+        if (result)
+          return Outcome{std::move(*result), {}};
+        llvm::Error error = result.takeError();
+        bool refused = error.isA<UnsupportedError>();
+        std::string text = llvm::toString(std::move(error));
+        if (!refused)
+          return createStringError(text);
+        return Outcome{{}, std::move(text)};
+      },
+      limit);
+  if (!outcome)
+    return outcome.takeError();
+  if (!outcome->refusal.empty())
+    return llvm::make_error<UnsupportedError>(std::move(outcome->refusal));
+  return std::move(outcome->result);
+}
+
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage) {
-  return Compilation(request).run(stage);
+  if (request.chip.empty())
+    return Compilation(request).run(stage);
+  if (auto chip = mla::findGPUChip(request.chip); !chip)
+    return createStringError("option 'chip': " +
+                             llvm::toString(chip.takeError()));
+  return compileContained(request, stage);
 }
 
 } // namespace mla_jit

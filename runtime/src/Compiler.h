@@ -20,21 +20,30 @@
 namespace mla_jit {
 
 struct CompileRequest {
-  std::string mlir; ///< text at the problem, tile or host level
+  std::string mlir; ///< text at the problem level or below
   std::string name; ///< of the text, for messages
-  std::string cpu;
+  std::string cpu;  ///< host
   bool rowLocalSplits = false;
+
+  std::string chip;          ///< of a GPU; empty: for the host
+  int64_t queries = 1;       ///< GPU: expected of a request
+  unsigned supportedPTX = 0; ///< GPU: 10 x the newest version; 0: any
+  std::chrono::milliseconds timeLimit = {}; ///< GPU
 };
 
 struct CompileResult {
-  std::string text; ///< of the stage that was asked for; object code for Object
-  std::shared_ptr<KernelInfo> info; ///< from Stage::Host on
+  /// Of the stage that was asked for; object code for Object, PTX for all that
+  /// comes after it.
+  std::string text;
+  std::shared_ptr<KernelInfo> info; ///< from Stage::Host, Stage::NVVM on
   std::vector<StageTime> times;
   /// Object: a CPU feature that the code may use and this machine has not.
   std::string cpu, missingFeature;
 };
 
-/// Compiles up to `stage`. Errors carry the stage and the diagnostics.
+/// Compiles up to `stage`, for a GPU at most to PTX. Errors carry the stage and
+/// the diagnostics; an UnsupportedError is one of a stage that chooses how to
+/// compute.
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage);
 

@@ -7,17 +7,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla_jit/Engine.h"
-#include "Compiler.h"
-#include "KernelState.h"
+#include "Assemble.h"
+#include "CudaKernel.h"
+#include "HostKernel.h"
 
 using llvm::createStringError;
 
 namespace mla_jit {
 
+char UnsupportedError::ID;
+void UnsupportedError::log(llvm::raw_ostream &stream) const { stream << text; }
+std::error_code UnsupportedError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
 static constexpr std::pair<Stage, std::string_view> kStages[] = {
     {Stage::Problem, "problem"}, {Stage::Tile, "tile"},
-    {Stage::Host, "host"},       {Stage::LLVM, "llvm"},
-    {Stage::Assembly, "asm"},    {Stage::Object, "obj"}};
+    {Stage::Host, "host"},       {Stage::GPU, "gpu"},
+    {Stage::NVVM, "nvvm"},       {Stage::LLVM, "llvm"},
+    {Stage::Assembly, "asm"},    {Stage::Object, "obj"},
+    {Stage::PTX, "ptx"},         {Stage::Cubin, "cubin"},
+    {Stage::Report, "report"}};
 
 std::string_view toString(Stage stage) {
   for (auto [s, name] : kStages)
@@ -31,75 +45,240 @@ llvm::Expected<Stage> parseStage(std::string_view text) {
     if (name == text)
       return stage;
   return createStringError(
-      "stage requires problem, tile, host, llvm, asm or obj, but got '" +
+      "stage requires problem, tile, host, llvm, asm or obj of the host, or "
+      "problem, tile, gpu, nvvm, llvm, ptx, cubin or report of a GPU, but got "
+      "'" +
       std::string(text) + "'");
 }
 
+static llvm::Error checkStage(TargetKind target, Stage stage) {
+  bool ofHost = stage == Stage::Host || stage == Stage::Assembly ||
+                stage == Stage::Object;
+  bool ofGPU = stage == Stage::GPU || stage == Stage::NVVM ||
+               stage == Stage::PTX || stage == Stage::Cubin ||
+               stage == Stage::Report;
+  if (target == TargetKind::Host ? !ofGPU : !ofHost)
+    return llvm::Error::success();
+  return createStringError(
+      "stage '" + std::string(toString(stage)) + "' requires the target " +
+      (ofGPU ? "cuda, but got host" : "host, but got cuda"));
+}
+
+//===----------------------------------------------------------------------===//
+// Engine
+//===----------------------------------------------------------------------===//
+
+using ContextPtr = std::shared_ptr<const cuda::Context>;
+
 struct Engine::State {
-  std::string cpu;
-  std::shared_ptr<WorkerPool> pool;
+  EngineOptions options;
+  std::shared_ptr<WorkerPool> pool; // host
+  std::mutex mutex;
+  ContextPtr context; // CUDA, from the first need on
+
+  bool isHost() const { return options.target == TargetKind::Host; }
+
+  /// The device's context. A failure is not kept: the next call tries again.
+  llvm::Expected<ContextPtr> openDevice() {
+    std::lock_guard lock(mutex);
+    if (context)
+      return context;
+    if (isHost())
+      return createStringError("a device requires the target cuda, but the "
+                               "engine's is host");
+    auto driver = cuda::Driver::get();
+    if (!driver)
+      return driver.takeError();
+    auto device = cuda::Device::open(*driver, options.device);
+    if (!device)
+      return device.takeError();
+    auto retained = cuda::Context::retain(*driver, *device);
+    if (!retained)
+      return retained.takeError();
+    context = std::move(*retained);
+    return context;
+  }
+
+  /// The device, which has to be able to run the code that is compiled.
+  llvm::Expected<ContextPtr> openDeviceOfChip() {
+    auto opened = openDevice();
+    if (!opened)
+      return cuda::inStage("device", opened.takeError());
+    const cuda::Device &device = (*opened)->device();
+    if (options.chip.empty() || options.chip == device.chip)
+      return opened;
+    return createStringError(
+        "stage 'device': option 'chip' requires that of device " +
+        std::to_string(device.ordinal) + " to run code, which is " +
+        device.chip + " (" + device.name + "), but got " + options.chip +
+        ": it can be compiled, not run");
+  }
+
+  /// The chip to compile for.
+  llvm::Expected<std::string> chip() {
+    if (!options.chip.empty())
+      return options.chip;
+    auto opened = openDevice();
+    if (!opened)
+      return cuda::inStage("device", opened.takeError());
+    return (*opened)->device().chip;
+  }
+
+  llvm::Expected<CompileRequest> request(std::string mlir, std::string name) {
+    CompileRequest request;
+    request.mlir = std::move(mlir);
+    request.name = std::move(name);
+    request.cpu = options.cpu;
+    request.timeLimit = options.timeLimit;
+    if (isHost())
+      return request;
+    auto asked = chip();
+    if (!asked)
+      return asked.takeError();
+    request.chip = std::move(*asked);
+    return request;
+  }
+  llvm::Expected<CompileRequest> request(const Spec &spec) {
+    auto text = buildProblemText(spec);
+    if (!text)
+      return text.takeError();
+    auto made = request(std::move(*text), "spec");
+    if (made) {
+      made->rowLocalSplits = spec.rowLocalSplits;
+      made->queries = spec.queries;
+    }
+    return made;
+  }
+
+  llvm::Expected<std::string> compile(llvm::Expected<CompileRequest> request,
+                                      Stage stage);
+  llvm::Expected<std::unique_ptr<KernelState>>
+  load(llvm::Expected<CompileRequest> request);
 };
 
+llvm::Expected<std::string>
+Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
+  if (!request)
+    return request.takeError();
+  if (llvm::Error error = checkStage(options.target, stage))
+    return std::move(error);
+  bool assembles = stage == Stage::Cubin || stage == Stage::Report;
+  ContextPtr device;
+  if (assembles) {
+    // A device of that chip is welcome, not needed.
+    auto opened = openDeviceOfChip();
+    if (opened) {
+      device = *opened;
+      request->supportedPTX = device->driver().ptxVersion();
+    } else {
+      llvm::consumeError(opened.takeError());
+      auto assembler = mlir::mla::findAssembler();
+      if (assembler)
+        request->supportedPTX = assembler->ptxVersion;
+      else
+        llvm::consumeError(assembler.takeError());
+    }
+  }
+  auto result = mla_jit::compile(*request, assembles ? Stage::PTX : stage);
+  if (!result)
+    return result.takeError();
+  if (!assembles)
+    return std::move(result->text);
+  auto report = assemble(result->text, request->chip, device.get());
+  if (!report)
+    return report.takeError();
+  if (stage == Stage::Cubin)
+    return std::move(report->cubin);
+  return describeCode(*report, *result->info);
+}
+
+llvm::Expected<std::unique_ptr<KernelState>>
+Engine::State::load(llvm::Expected<CompileRequest> request) {
+  if (!request)
+    return request.takeError();
+  if (isHost()) {
+    auto compiled = mla_jit::compile(*request, Stage::Object);
+    if (!compiled)
+      return compiled.takeError();
+    return loadHostKernel(std::move(*compiled), pool);
+  }
+  auto opened = openDeviceOfChip();
+  if (!opened)
+    return opened.takeError();
+  request->supportedPTX = (*opened)->driver().ptxVersion();
+  auto compiled = mla_jit::compile(*request, Stage::PTX);
+  if (!compiled)
+    return compiled.takeError();
+  return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers);
+}
+
 Engine::Engine(EngineOptions options) : state(std::make_unique<State>()) {
-  int workers = options.numWorkers > 0
-                    ? options.numWorkers
+  state->options = std::move(options);
+  if (!state->isHost())
+    return;
+  int threads = state->options.numWorkers > 0
+                    ? state->options.numWorkers
                     : static_cast<int>(std::thread::hardware_concurrency());
-  state->cpu = options.cpu;
-  state->pool = std::make_shared<WorkerPool>(std::max(workers, 1));
+  state->pool = std::make_shared<WorkerPool>(std::max(threads, 1));
 }
 
 Engine::~Engine() = default;
 
-int Engine::numWorkers() const { return state->pool->size(); }
+const EngineOptions &Engine::options() const { return state->options; }
 
-llvm::Expected<TargetInfo> Engine::target() const {
-  return describeTarget(state->cpu);
+int Engine::numWorkers() const {
+  if (state->isHost())
+    return state->pool->size();
+  auto opened = state->openDevice();
+  if (opened)
+    return usedSMs((*opened)->device(), state->options.numWorkers);
+  llvm::consumeError(opened.takeError());
+  return 0;
 }
 
-static llvm::Expected<CompileRequest> requestFor(const Spec &spec,
-                                                 const std::string &cpu) {
-  auto text = buildProblemText(spec);
-  if (!text)
-    return text.takeError();
-  return CompileRequest{std::move(*text), "spec", cpu, spec.rowLocalSplits};
+llvm::Expected<TargetInfo> Engine::target() const {
+  if (state->isHost())
+    return describeTarget(state->options.cpu);
+  auto chip = state->chip();
+  if (!chip)
+    return chip.takeError();
+  auto known = mlir::mla::findGPUChip(*chip);
+  if (!known)
+    return createStringError("option 'chip': " +
+                             llvm::toString(known.takeError()));
+  return TargetInfo{std::move(*chip), "", 0, 0, 0, 0};
+}
+
+llvm::Expected<DeviceInfo> Engine::device() const {
+  auto opened = state->openDevice();
+  if (!opened)
+    return opened.takeError();
+  const cuda::Device &device = (*opened)->device();
+  return DeviceInfo{device.name,
+                    device.chip,
+                    "CUDA " + cuda::versionText((*opened)->driver().version()),
+                    device.numSMs,
+                    device.sharedBytesPerBlock,
+                    device.l2Bytes,
+                    device.memoryBytes};
 }
 
 llvm::Expected<std::string> Engine::compile(const Spec &spec, Stage stage) {
-  auto request = requestFor(spec, state->cpu);
-  if (!request)
-    return request.takeError();
-  auto result = mla_jit::compile(*request, stage);
-  if (!result)
-    return result.takeError();
-  return std::move(result->text);
+  return state->compile(state->request(spec), stage);
 }
 
 llvm::Expected<std::string>
 Engine::compile(const std::string &mlir, const std::string &name, Stage stage) {
-  auto result = mla_jit::compile({mlir, name, state->cpu}, stage);
-  if (!result)
-    return result.takeError();
-  return std::move(result->text);
+  return state->compile(state->request(mlir, name), stage);
 }
 
 llvm::Error Engine::isSupported(const Spec &spec) {
-  auto text = compile(spec, Stage::Host);
+  auto text = compile(spec, state->isHost() ? Stage::Host : Stage::GPU);
   return text ? llvm::Error::success() : text.takeError();
 }
 
-static llvm::Expected<std::unique_ptr<KernelState>>
-build(const CompileRequest &request, std::shared_ptr<WorkerPool> pool) {
-  auto compiled = mla_jit::compile(request, Stage::Object);
-  if (!compiled)
-    return compiled.takeError();
-  return loadKernel(std::move(*compiled), std::move(pool));
-}
-
 llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
-  auto request = requestFor(spec, state->cpu);
-  if (!request)
-    return request.takeError();
-  auto kernel = build(*request, state->pool);
+  auto kernel = state->load(state->request(spec));
   if (!kernel)
     return kernel.takeError();
   return std::shared_ptr<Kernel>(new Kernel(std::move(*kernel)));
@@ -107,7 +286,7 @@ llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
 
 llvm::Expected<std::shared_ptr<Kernel>>
 Engine::prepare(const std::string &mlir, const std::string &name) {
-  auto kernel = build({mlir, name, state->cpu}, state->pool);
+  auto kernel = state->load(state->request(mlir, name));
   if (!kernel)
     return kernel.takeError();
   return std::shared_ptr<Kernel>(new Kernel(std::move(*kernel)));

@@ -10,30 +10,34 @@
 #define MLA_JIT_SRC_KERNELSTATE_H
 
 #include "Compiler.h"
-#include "WorkerPool.h"
-#include "mla_jit/Kernel.h"
-
-namespace llvm::orc {
-class LLJIT;
-} // namespace llvm::orc
+#include "LaunchValues.h"
 
 namespace mla_jit {
 
-/// A loaded kernel: code and the workers that run it.
-struct KernelState {
-  ~KernelState();
+/// A loaded kernel: code and what runs it.
+class KernelState {
+public:
+  KernelState(CompileResult compiled)
+      : info(std::move(compiled.info)), times(std::move(compiled.times)) {}
+  virtual ~KernelState();
 
-  std::shared_ptr<const KernelInfo> info;
+  virtual int numWorkers() const = 0;
+  /// What workspace buffers of scope `worker` are counted by.
+  virtual int64_t workspaceWorkers() const = 0;
+  virtual size_t alignment() const = 0;
+  /// Runs the entries, with values that were checked.
+  virtual llvm::Error run(const Arguments &arguments,
+                          const LaunchValues &values, void *stream) const = 0;
+
+  std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;
-  std::shared_ptr<WorkerPool> pool;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  /// By entry: takes a pointer to each parameter.
-  std::vector<void (*)(void **)> functions;
 };
 
-/// Links object code into the process.
-llvm::Expected<std::unique_ptr<KernelState>>
-loadKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool);
+/// Most parameters that an entry may have: launches marshal on the stack.
+inline constexpr size_t kMaxParams = 256;
+
+/// Checks that the kernel fits into what launches have room for.
+llvm::Error checkLimits(const KernelInfo &info);
 
 } // namespace mla_jit
 

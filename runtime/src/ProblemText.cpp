@@ -57,7 +57,8 @@ static llvm::Error checkSpec(const Spec &spec) {
                              {"h_kv", spec.numKVHeads},
                              {"d_qk", spec.headDim},
                              {"d_v", spec.headDimV},
-                             {"page_size", spec.pageSize}})
+                             {"page_size", spec.pageSize},
+                             {"queries", spec.queries}})
     if (value <= 0)
       return createStringError(formatv(
           "spec '{0}' requires a positive number, but got {1}", name, value));

@@ -11,8 +11,8 @@ the names of its aliases settled, so comparing text is comparing modules.
 import subprocess
 import sys
 
-PHASES = ["--mla-problem-to-tile", "--mla-tile-to-host", "--mla-host-to-llvm"]
-LEVELS = ["tile", "host", "llvm"]
+HOST = {"tile": "--mla-problem-to-tile", "host": "--mla-tile-to-host", "llvm": "--mla-host-to-llvm"}
+GPU = {"tile": "--mla-problem-to-tile", "gpu": "--mla-tile-to-gpu"}
 
 
 def main():
@@ -35,9 +35,11 @@ def main():
                 sys.exit("%s: line %d is\n  %s\ninstead of\n  %s" % (what, number, b, a))
         sys.exit("%s: one text is longer" % what)
 
-    flags = [PHASES[0] + "=" + options] + PHASES[1:]
+    phases = GPU if "chip=" in options else HOST
+    flags = list(phases.values())
+    flags[0] += "=" + options
     source = problem
-    for number, level in enumerate(LEVELS):
+    for number, level in enumerate(phases):
         text = run(source, [flags[number]])
         path = "%s.%s.mlir" % (scratch, level)
         with open(path, "w") as file:

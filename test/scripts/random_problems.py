@@ -1,9 +1,10 @@
 """Lowers random problems to the llvm level and looks for what must not be left.
 
-usage: random_problems.py SEED COUNT SCRATCH -- MLA-OPT...
+usage: random_problems.py SEED COUNT SCRATCH [gpu] -- MLA-OPT...
 
 Shapes, dtypes, layouts, masks, score code, targets and split policies are drawn
-from what the host target takes. A problem that fails stays in SCRATCH.
+from what the host target takes; or, with `gpu`, from what a GPU does, and lowered
+to the gpu level. A problem that fails stays in SCRATCH.
 """
 
 import random
@@ -12,8 +13,9 @@ import subprocess
 import sys
 
 seed, count, scratch = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-assert sys.argv[4] == "--"
-tool = sys.argv[5:]
+gpu = sys.argv[4] == "gpu"
+assert sys.argv[4 + gpu] == "--"
+tool = sys.argv[5 + gpu :]
 
 SOFT_CAP = """score {
     ^bb0(%b: i32, %h: i32, %qpos: i32, %kpos: i32, %s: f32):
@@ -38,11 +40,11 @@ CALLS = re.compile(r"llvm\.call |llvm\.intr\.(exp|log|tanh|sin|cos|pow)|llvm\.fp
 
 
 def make_problem(pick):
-    kv_heads, group = pick([1, 1, 2, 3, 8]), pick([1, 2, 3, 5, 7, 16, 20, 128])
-    dtype, out_dtype = pick(["bf16", "f16", "f32"]), pick(["bf16", "f16", "f32"])
-    widths = [8, 16, 24, 64, 72, 128, 512]
-    width, rope = pick(widths), pick([0, 0, 8, 64])
-    width_v = pick([w for w in widths if w <= width])
+    kv_heads, group = pick([1, 1, 2, 3, 8]), pick([1, 2, 3, 5, 7, 16, 20, 32 if gpu else 128])
+    dtype, out_dtype = pick(["bf16", "f16"] if gpu else ["bf16", "f16", "f32"]), pick(["bf16", "f16", "f32"])
+    widths = [64, 80, 128, 256, 512] if gpu else [8, 16, 24, 64, 72, 128, 512]
+    width, rope = pick(widths), pick([0, 0, 16 if gpu else 8, 64])
+    width_v = pick([w for w in widths if w <= width and not (gpu and w % 64)])
     heads, page, integer = kv_heads * group, pick(["?", "1", "7", "64"]), pick(["i32", "i64"])
     ragged = pick([False, True])
     queries = "memref<?x" if ragged else "memref<?x?x"
@@ -95,14 +97,16 @@ def make_problem(pick):
 for number in range(count):
     pick = random.Random(seed * 1000 + number).choice
     problem = make_problem(pick)
-    options = "cpu=%s split=%s" % (pick(["x86-64-v3", "x86-64-v4", "znver4", "haswell"]),
-                                   pick(["whole", "balanced", "row_local"]))
+    options = "%s split=%s" % ("chip=sm_90a" if gpu else "cpu=" + pick(["x86-64-v3", "x86-64-v4", "znver4", "haswell"]),
+                               pick(["whole", "balanced", "row_local"]))
     with open(scratch, "w") as file:
         file.write(problem)
-    phases = ["--mla-problem-to-tile=" + options, "--mla-tile-to-host", "--mla-host-to-llvm"]
+    phases = ["--mla-problem-to-tile=" + options]
+    phases += ["--mla-tile-to-gpu"] if gpu else ["--mla-tile-to-host", "--mla-host-to-llvm"]
     result = subprocess.run(tool + [scratch] + phases, capture_output=True, text=True)
-    left = CALLS.search(result.stdout)
-    if result.returncode or left or "llvm.func @decode(" not in result.stdout:
+    left = None if gpu else CALLS.search(result.stdout)
+    expected = "mla_gpu.warp_specialize" if gpu else "llvm.func @decode("
+    if result.returncode or left or expected not in result.stdout:
         sys.exit("seed %d, problem %d, %s: %s\n%s\n%s"
                  % (seed, number, options, "'%s' is left" % left.group(0) if left else "fails",
                     problem, result.stderr[:4000]))

@@ -98,8 +98,14 @@ TEST(EngineTest, StagesByName) {
     EXPECT_FALSE(
         llvm::cantFail(smallEngine().compile(smallSpec(), stage)).empty());
   }
-  expectParts(textOf(parseStage("ptx").takeError()),
-              {"stage", "problem, tile, host", "'ptx'"});
+  for (Stage stage :
+       {Stage::GPU, Stage::NVVM, Stage::PTX, Stage::Cubin, Stage::Report}) {
+    EXPECT_EQ(llvm::cantFail(parseStage(toString(stage))), stage);
+    expectParts(textOf(smallEngine().compile(smallSpec(), stage).takeError()),
+                {"stage", "the target cuda", "host"});
+  }
+  expectParts(textOf(parseStage("sass").takeError()),
+              {"stage", "problem, tile, host", "'sass'"});
 }
 
 TEST(EngineTest, AcceptsItsOwnStages) {

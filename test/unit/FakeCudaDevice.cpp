@@ -129,7 +129,9 @@ Result memAlloc(DevicePtr *address, size_t bytes) {
   if (bytes > fake.memoryBytes)
     return OutOfMemory;
   ++fake.buffers;
-  *address = reinterpret_cast<DevicePtr>(malloc(bytes));
+  // As aligned as the real one's.
+  *address = reinterpret_cast<DevicePtr>(
+      aligned_alloc(256, (bytes + 255) / 256 * 256));
   return Success;
 }
 Result memFree(DevicePtr address) {

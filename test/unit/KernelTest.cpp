@@ -137,7 +137,8 @@ TEST_F(KernelTest, AutomaticSplitsNeedTwoSlotsAWorker) {
 
   size_t want = 0;
   for (const KernelInfo::Buffer &buffer : kernel->info()->workspace) {
-    int64_t count = kernel->numWorkers() * (buffer.perSlot ? 2 : 1);
+    int64_t count = kernel->numWorkers() *
+                    (buffer.scope == KernelInfo::Scope::Slot ? 2 : 1);
     want += (count * buffer.bytesEach + 63) / 64 * 64;
   }
   EXPECT_EQ(bytes, want);

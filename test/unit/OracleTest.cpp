@@ -18,7 +18,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
+#include <random>
 
 using namespace mla_jit;
 using namespace mla_jit::oracle;
@@ -442,4 +445,85 @@ TEST(CompareTest, ToleranceDependsOnTheFormat) {
   EXPECT_DOUBLE_EQ(toleranceFor(DType::BF16).outRel, 2.01 / 128);
   EXPECT_DOUBLE_EQ(toleranceFor(DType::F16).outRel, 2.01 / 1024);
   EXPECT_DOUBLE_EQ(toleranceFor(DType::F32).outRel, 8.01 / 65536);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+static double roundToBF16(double value) {
+  auto single = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &single, sizeof(bits));
+  bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+  std::memcpy(&single, &bits, sizeof(bits));
+  return single;
+}
+
+/// Requests of two keys with random rows, which often cancel each other.
+struct Cancelling : Dense {
+  static constexpr int kRequests = 4000;
+
+  Cancelling() : Dense(1, 1, 2, std::vector<int32_t>(kRequests, 2)) {
+    std::mt19937 engine(1);
+    std::normal_distribution<float> normal;
+    for (auto *values : {&q, &k})
+      for (float &value : *values)
+        value = normal(engine);
+    problem.wantsMagnitudes = true;
+  }
+
+  /// What a kernel makes of it whose weights are off by `error(weight)`.
+  std::vector<float>
+  outWith(const std::function<double(double)> &rounded) const {
+    std::vector<float> out;
+    for (int b = 0; b < kRequests; ++b) {
+      double scores[2] = {};
+      for (int n = 0; n < 2; ++n)
+        for (int c = 0; c < 8; ++c)
+          scores[n] += double(q[b * 8 + c]) * k[(2 * b + n) * 8 + c];
+      double most = std::max(scores[0], scores[1]);
+      double weights[] = {std::exp(scores[0] - most),
+                          std::exp(scores[1] - most)};
+      for (int c = 0; c < 8; ++c)
+        out.push_back((rounded(weights[0]) * k[2 * b * 8 + c] +
+                       rounded(weights[1]) * k[(2 * b + 1) * 8 + c]) /
+                      (weights[0] + weights[1]));
+    }
+    return out;
+  }
+
+  Comparison check(std::vector<float> out, bool tensorCores) const {
+    Tensor tensor(out.data(), DType::F32, {kRequests, 1, 1, 8});
+    return compare(evaluated(problem), tensor, Tensor(),
+                   tensorCores ? tensorCoreTolerance(DType::BF16, DType::BF16)
+                               : toleranceFor(DType::BF16));
+  }
+};
+
+TEST(CompareTest, RoundedWeightsAreWithinTheToleranceOfTensorCores) {
+  Cancelling c;
+  // Without its share of the magnitudes, cancellation would not pass.
+  EXPECT_FALSE(c.check(c.outWith(roundToBF16), false).passed);
+  Comparison rounded = c.check(c.outWith(roundToBF16), true);
+  EXPECT_TRUE(rounded.passed) << rounded.firstMismatch;
+  // Three times the error is too much.
+  auto worse = [](double weight) {
+    return weight + 3 * (roundToBF16(weight) - weight);
+  };
+  EXPECT_FALSE(c.check(c.outWith(worse), true).passed);
+}
+
+TEST(OracleTest, Magnitudes) {
+  Dense d(1, 1, 2, {2}, /*dV=*/2);
+  d.q[2] = 3;
+  d.k[0] = 1, d.k[1] = 4, d.k[8] = -1, d.k[10] = -2;
+  d.problem.scale = 0.5;
+  d.problem.wantsMagnitudes = true;
+  Result result = evaluated(d.problem);
+  double weight = std::exp(-3.0); // of the second key
+  EXPECT_NEAR(result.out[0], (1 - weight) / (1 + weight), kTiny);
+  EXPECT_NEAR(result.outMagnitude[0], 1, kTiny);
+  EXPECT_NEAR(result.outMagnitude[1], 4 / (1 + weight), kTiny);
+  EXPECT_NEAR(result.logitMagnitude[0], 0.5 * 3 * std::sqrt(17), kTiny);
 }

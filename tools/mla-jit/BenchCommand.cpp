@@ -10,9 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Command.h"
+#include "BenchPeers.h"
 #include "Execution.h"
 #include "Files.h"
+#include "Flags.h"
 #include "Peaks.h"
 
 #include "mla/Inputs/Models.h"
@@ -82,17 +83,51 @@ public:
             "The peaks are measured first, by code from the same JIT: "
             "independent\n"
             "vector.fma for arithmetic, reads of 1 GiB for memory. Times are\n"
-            "medians of whole launches on random data, all workers together.") {
-  }
+            "medians of whole launches on random data, all workers "
+            "together.\n\n"
+            "On a GPU (--target cuda): the configurations of a file of others' "
+            "times,\n"
+            "each as a graph of launches that go through more KV than the L2 "
+            "holds.") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
            "  mla-jit bench\n"
            "  mla-jit bench --shapes b1q1h16s65536 --json bench.json\n"
-           "  mla-jit bench --host-cpus native,x86-64-v3 --workers 1\n";
+           "  mla-jit bench --host-cpus native,x86-64-v3 --workers 1\n"
+           "  mla-jit bench --target cuda --configs bench/peers.json --only "
+           "h128\n";
   }
 
   Error run() override {
+    if (!json.empty())
+      if (Error error = checkWritable("--json", json))
+        return error;
+    auto options = machine.options();
+    if (!options)
+      return options.takeError();
+    if (options->target == TargetKind::CUDA)
+      return runPeers();
+    return runShapes(*options);
+  }
+
+private:
+  Error runPeers() {
+    if (configs.empty())
+      return usageError("--configs is required with --target cuda: a file as "
+                        "bench/peers.json");
+    auto engine = machine.makeEngine();
+    if (!engine)
+      return engine.takeError();
+    return benchPeers(**engine, {configs, only, json});
+  }
+
+  Error runShapes(EngineOptions options) {
+    for (const cl::Option *option : {static_cast<cl::Option *>(&configs),
+                                     static_cast<cl::Option *>(&only)})
+      if (option->getNumOccurrences())
+        return usageError("--" + option->ArgStr +
+                          " requires --target cuda, but got host");
     std::vector<Shape> parsed;
     std::vector<std::string> names(shapes.begin(), shapes.end());
     if (names.empty())
@@ -106,11 +141,12 @@ public:
     }
     std::vector<std::string> cpus(hostCPUs.begin(), hostCPUs.end());
     if (cpus.empty())
-      cpus = {"native"};
+      cpus = {options.cpu};
 
     std::vector<Row> rows;
     for (const std::string &cpu : cpus) {
-      Engine engine({cpu, static_cast<int>(workers)});
+      options.cpu = cpu;
+      Engine engine(options);
       auto peaks = measure(engine, cpu);
       if (!peaks)
         return peaks.takeError();
@@ -126,7 +162,6 @@ public:
     return json.empty() ? Error::success() : writeJSON(rows);
   }
 
-private:
   static Expected<Peaks> measure(Engine &engine, const std::string &cpu) {
     auto peaks = measurePeaks(engine);
     if (peaks)
@@ -215,7 +250,15 @@ private:
                       formatv("{0:2}\n", json::Value(std::move(array))).str());
   }
 
+  EngineFlags machine{sub};
   cl::OptionCategory category{"Measurement"};
+  cl::opt<std::string> configs{
+      "configs",
+      cl::desc("GPU: the configurations, a file as bench/peers.json"),
+      cl::value_desc("file"), cl::cat(category), cl::sub(sub)};
+  cl::opt<std::string> only{
+      "only", cl::desc("GPU: configurations whose names have this part"),
+      cl::value_desc("text"), cl::cat(category), cl::sub(sub)};
   cl::list<std::string> shapes{
       "shapes",
       cl::desc("Shapes of DeepSeek-V3's decode, requests, queries, heads, keys "
@@ -238,13 +281,6 @@ private:
                              cl::init("bf16"),
                              cl::cat(category),
                              cl::sub(sub)};
-  cl::opt<int64_t> workers{
-      "workers",
-      cl::desc("Threads; 0: one for each core (default 0)"),
-      cl::value_desc("N"),
-      cl::init(0),
-      cl::cat(category),
-      cl::sub(sub)};
   cl::opt<double> seconds{
       "seconds",           cl::desc("Time spent on each shape (default 1)"),
       cl::value_desc("s"), cl::init(1),

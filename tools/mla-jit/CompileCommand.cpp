@@ -28,14 +28,22 @@ public:
   CompileCommand()
       : Command("compile", R"(compiles a decode and prints one stage of it
 
-The problem comes from flags or from an .mlir file at the problem or tile level.
-Stages, each made from the one before:
+The problem comes from flags or from an .mlir file at one of the levels.
+Stages of the host, each made from the one before:
   problem  one mla.decode: what to compute
   tile     one worker's loop over tiles of keys (the default)
   host     loops over register blocks: scf, vector, memref
   llvm     the LLVM dialect
   asm      assembly
-  obj      a relocatable ELF object)") {}
+  obj      a relocatable ELF object
+Stages of a GPU (--target cuda, or a chip, which needs no GPU to be there):
+  problem, tile  as above
+  gpu      roles, pipelines and tiles in shared memory
+  nvvm     what one thread does: the llvm and nvvm dialects
+  llvm     LLVM IR
+  ptx      the assembler's input
+  cubin    machine code, by the driver or by ptxas
+  report   registers, spills, shared memory and instructions of it)") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -43,20 +51,17 @@ Stages, each made from the one before:
            "  mla-jit compile --emit asm --host-cpu x86-64-v4 --h-q 16\n"
            "  mla-jit compile --emit problem -o p.mlir && mla-jit compile "
            "p.mlir --emit host\n"
-           "  mla-jit compile --emit obj -o decode.o\n";
+           "  mla-jit compile --emit obj -o decode.o\n"
+           "  mla-jit compile --target sm_90a --emit ptx\n";
   }
 
   Error run() override {
-    if (target != "host")
-      return usageError(
-          "--target requires host (this build has no other), but got '" +
-          target + "'");
     auto stage = parseStage(emit.getValue());
     if (!stage) {
-      consumeError(stage.takeError());
-      return usageError(
-          "--emit requires problem, tile, host, llvm, asm or obj, but got '" +
-          emit + "'");
+      std::string message = toString(stage.takeError());
+      StringRef reason = message;
+      reason.consume_front("stage ");
+      return usageError("--emit " + reason);
     }
     bool hasFile = file.getNumOccurrences();
     if (Error error = flags.checkUnused(hasFile, /*hasTensors=*/false))
@@ -64,8 +69,10 @@ Stages, each made from the one before:
     if (out != "-")
       if (Error error = checkWritable("-o", out, /*replaced=*/false))
         return error;
-    if (*stage == Stage::Object && out == "-" && outs().is_displayed())
-      return usageError("-o is required: an object is no text for a terminal");
+    if ((*stage == Stage::Object || *stage == Stage::Cubin) && out == "-" &&
+        outs().is_displayed())
+      return usageError("-o is required: machine code is no text for a "
+                        "terminal");
     auto made = machine.makeEngine();
     if (!made)
       return made.takeError();
@@ -102,20 +109,13 @@ private:
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> file{cl::Positional, cl::desc("[file.mlir]"),
                             cl::sub(sub)};
-  cl::opt<std::string> target{
-      "target",
-      cl::desc("What to compile for: host (default host)"),
-      cl::value_desc("name"),
-      cl::init("host"),
+  cl::opt<std::string> emit{
+      "emit",
+      cl::desc("Stage to print, see above (default tile)"),
+      cl::value_desc("stage"),
+      cl::init("tile"),
       cl::cat(category),
       cl::sub(sub)};
-  cl::opt<std::string> emit{"emit",
-                            cl::desc("Stage to print: problem, tile, host, "
-                                     "llvm, asm or obj (default tile)"),
-                            cl::value_desc("stage"),
-                            cl::init("tile"),
-                            cl::cat(category),
-                            cl::sub(sub)};
   cl::opt<std::string> out{
       "o",
       cl::desc("File to write; -: standard output (default -)"),

@@ -62,6 +62,21 @@ static void line(StringRef name, const char *format, Ts &&...values) {
          << formatv(format, std::forward<Ts>(values)...) << "\n";
 }
 
+/// The first GPU, or why there is none.
+static void describeGPU() {
+  EngineOptions options;
+  options.target = TargetKind::CUDA;
+  auto device = Engine(options).device();
+  if (device)
+    line("GPU",
+         "{0}, {1}, {2} SMs, {3} of shared memory a CTA, L2 {4}, {5}, {6}",
+         device->name, device->chip, device->numSMs,
+         formatBytes(device->sharedBytes), formatBytes(device->l2Bytes),
+         formatBytes(device->memoryBytes), device->driver);
+  else
+    line("GPU", "none: {0}", toString(device.takeError()));
+}
+
 Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
   Problem problem;
   Spec &spec = problem.spec;
@@ -118,22 +133,22 @@ Error DoctorCommand::run() {
        formatBytes(uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)));
 
   auto made = machine.makeEngine();
-
   if (!made)
-
     return made.takeError();
-
   Engine &engine = **made;
   auto target = engine.target();
   if (!target)
     return target.takeError();
-  line("target",
-       "host: {0}, vectors of {1} bits, {2} registers, L1 {3}, L2 {4}, {5} "
-       "workers",
-       target->cpu, target->vectorBits, target->vectorRegisters,
-       formatBytes(target->l1Bytes), formatBytes(target->l2Bytes),
-       engine.numWorkers());
-  line("GPU", "no CUDA target in this build");
+  if (engine.options().target == TargetKind::CUDA)
+    line("target", "cuda: {0}, {1} workers", target->cpu, engine.numWorkers());
+  else
+    line("target",
+         "host: {0}, vectors of {1} bits, {2} registers, L1 {3}, L2 {4}, {5} "
+         "workers",
+         target->cpu, target->vectorBits, target->vectorRegisters,
+         formatBytes(target->l1Bytes), formatBytes(target->l2Bytes),
+         engine.numWorkers());
+  describeGPU();
 
   const Probe probes[] = {
       {"bf16, paged, causal", DType::BF16, KVLayout::Paged, "causal", 0},

@@ -68,6 +68,8 @@ static Error describeSpec(Lookup find, Spec &spec) {
   spec.qDType = q->dtype;
   spec.kvDType = k->dtype;
   spec.lengthDType = lengths->dtype;
+  if (!spec.raggedQ)
+    setSize(q->shape[1], spec.queries);
   setSize(q->shape[q->rank - 2], spec.numHeads);
   setSize(q->shape[q->rank - 1], spec.headDim);
   setSize(k->shape[2], spec.numKVHeads);

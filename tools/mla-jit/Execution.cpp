@@ -8,6 +8,7 @@
 
 #include "Execution.h"
 
+#include <chrono>
 #include <cstring>
 
 using llvm::createStringError;
@@ -24,6 +25,10 @@ llvm::Expected<Execution> Execution::create(Engine &engine,
     kernel = std::move(*prepared);
   }
   Execution execution(problem, std::move(kernel));
+  if (engine.options().target == TargetKind::CUDA)
+    if (llvm::Error error =
+            DeviceSession::open(engine).moveInto(execution.session))
+      return std::move(error);
   if (llvm::Error error = execution.bind())
     return std::move(error);
   return execution;
@@ -72,6 +77,10 @@ llvm::Error Execution::bind() {
   if (llvm::Error error = arguments.check())
     return error;
   workspaceBytes = kernel->workspaceBytes(arguments);
+  if (session) {
+    refill();
+    return llvm::Error::success();
+  }
   int64_t words = (workspaceBytes + 3) / 4;
   auto workspace = outputs.add("workspace", DType::F32, {words});
   if (!workspace)
@@ -88,9 +97,40 @@ void Execution::refill() {
   }
 }
 
+llvm::Error Execution::copyToDevice() {
+  llvm::SmallVector<llvm::MutableArrayRef<uint8_t>> written;
+  for (const TensorSet::Entry &entry : outputs.entries())
+    written.push_back(outputs.storage(entry.name));
+  auto made = DeviceLaunch::create(session, *kernel, arguments, written);
+  if (!made)
+    return made.takeError();
+  onDevice.emplace(std::move(*made));
+  return llvm::Error::success();
+}
+
 llvm::Error Execution::launch() {
-  return kernel->launch(arguments, outputs.view("workspace").data,
-                        workspaceBytes);
+  if (!session)
+    return kernel->launch(arguments, outputs.view("workspace").data,
+                          workspaceBytes);
+  if (llvm::Error error = copyToDevice())
+    return error;
+  if (llvm::Error error = onDevice->launch())
+    return error;
+  return onDevice->finish();
+}
+
+llvm::Expected<double> Execution::timeLaunch() {
+  if (session) {
+    if (!onDevice)
+      if (llvm::Error error = copyToDevice())
+        return std::move(error);
+    return onDevice->timeLaunch();
+  }
+  auto start = std::chrono::steady_clock::now();
+  if (llvm::Error error = launch())
+    return std::move(error);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem) {
@@ -122,14 +162,23 @@ llvm::Expected<oracle::Problem> oracleProblem(const Problem &problem) {
   return result;
 }
 
+oracle::Tolerance Execution::tolerance() const {
+  const Spec &spec = problem->spec;
+  return onTensorCores()
+             ? oracle::tensorCoreTolerance(spec.outDType, spec.kvDType)
+             : oracle::toleranceFor(spec.outDType);
+}
+
 llvm::Expected<oracle::Comparison> Execution::compare() const {
   auto reference = oracleProblem(*problem);
   if (!reference)
     return reference.takeError();
+  reference->wantsMagnitudes = onTensorCores();
   oracle::Result expected = oracle::evaluate(*reference);
   if (!expected.error.empty())
     return createStringError(expected.error);
-  return oracle::compare(expected, outputs.view("out"), outputs.view("lse"));
+  return oracle::compare(expected, outputs.view("out"), outputs.view("lse"),
+                         tolerance());
 }
 
 } // namespace mla_jit

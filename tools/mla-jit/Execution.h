@@ -15,6 +15,7 @@
 #ifndef MLA_JIT_TOOLS_EXECUTION_H
 #define MLA_JIT_TOOLS_EXECUTION_H
 
+#include "DeviceLaunch.h"
 #include "ScoreMods.h"
 #include "mla/Inputs/Generate.h"
 #include "mla_jit/Engine.h"
@@ -37,7 +38,8 @@ struct Problem {
 };
 
 /// A prepared kernel with outputs and workspace of one problem. Outputs, LSE
-/// and workspace are filled with NaN.
+/// and workspace are filled with NaN. Tensors are in host memory whatever the
+/// target.
 class Execution {
 public:
   /// Prepares the kernel of the problem's spec, or takes `kernel`.
@@ -47,11 +49,16 @@ public:
 
   /// Checks the inputs' contents (lengths, table entries).
   llvm::Error checkInputs() const { return arguments.checkContents(); }
+  /// Launches and waits; the outputs are then in host memory.
   llvm::Error launch();
+  /// Seconds of another launch: by the clock, or of a GPU by its own.
+  llvm::Expected<double> timeLaunch();
   /// Fills outputs and workspace with NaN again.
   void refill();
   /// Compares with the oracle.
   llvm::Expected<oracle::Comparison> compare() const;
+  /// What the comparison allows.
+  oracle::Tolerance tolerance() const;
 
   Kernel &getKernel() const { return *kernel; }
   Arguments &getArguments() { return arguments; }
@@ -62,12 +69,16 @@ private:
   Execution(const Problem &problem, std::shared_ptr<Kernel> kernel)
       : problem(&problem), kernel(kernel), arguments(kernel->info()) {}
   llvm::Error bind();
+  llvm::Error copyToDevice();
+  bool onTensorCores() const { return session != nullptr; }
 
   const Problem *problem;
   std::shared_ptr<Kernel> kernel;
   Arguments arguments;
-  TensorSet outputs; // out, lse and the workspace
+  TensorSet outputs; // out, lse and, on the host, the workspace
   size_t workspaceBytes = 0;
+  std::shared_ptr<DeviceSession> session; // CUDA
+  std::optional<DeviceLaunch> onDevice;   // CUDA, from the first launch on
 };
 
 /// The oracle's view of a problem.

@@ -63,31 +63,57 @@ using NumberFlag = llvm::cl::opt<T, false, NumberParser<T>>;
 template <typename T>
 using NumberListFlag = llvm::cl::list<T, bool, NumberParser<T>>;
 
-/// --host-cpu and --workers.
+/// --target, --device, --chip, --host-cpu and --workers.
 class EngineFlags {
 public:
   explicit EngineFlags(llvm::cl::SubCommand &sub) : sub(sub) {}
-  /// An engine of a CPU that LLVM knows.
+  /// What the flags say: a target that exists. Asks no driver.
+  llvm::Expected<EngineOptions> options() const;
+  /// An engine of a CPU that LLVM knows, or of a GPU that is there or, with
+  /// --chip, can be compiled for.
   llvm::Expected<std::unique_ptr<Engine>> makeEngine() const;
 
 private:
   llvm::cl::SubCommand &sub;
   llvm::cl::OptionCategory category{"Machine"};
+  llvm::cl::cat in{category};
+  llvm::cl::sub ofSub{sub};
+  llvm::cl::opt<std::string> target{
+      "target",
+      llvm::cl::desc("Where kernels run: host, cuda (an NVIDIA GPU), or\nthe "
+                     "chip of a GPU, as sm_90a (default host)"),
+      llvm::cl::value_desc("name"),
+      llvm::cl::init("host"),
+      in,
+      ofSub};
+  NumberFlag<int64_t> device{
+      "device",
+      llvm::cl::desc("The CUDA driver's number of the GPU (default 0)"),
+      llvm::cl::value_desc("N"),
+      llvm::cl::init(0),
+      in,
+      ofSub};
+  llvm::cl::opt<std::string> chip{
+      "chip",
+      llvm::cl::desc("GPU to compile for, as sm_90a (default: that of\n"
+                     "--device, which then has to be there)"),
+      llvm::cl::value_desc("name"), in, ofSub};
   llvm::cl::opt<std::string> hostCPU{
       "host-cpu",
       llvm::cl::desc("CPU to compile for: native, x86-64-v3, "
                      "x86-64-v4,\nznver4, ... (default native)"),
       llvm::cl::value_desc("name"),
       llvm::cl::init("native"),
-      llvm::cl::cat(category),
-      llvm::cl::sub(sub)};
+      in,
+      ofSub};
   NumberFlag<int64_t> workers{
       "workers",
-      llvm::cl::desc("Threads; 0: one for each core (default 0)"),
+      llvm::cl::desc("Threads, or SMs of a GPU; 0: one for each core, all "
+                     "SMs\n(default 0)"),
       llvm::cl::value_desc("N"),
       llvm::cl::init(0),
-      llvm::cl::cat(category),
-      llvm::cl::sub(sub)};
+      in,
+      ofSub};
 };
 
 } // namespace mla_jit

@@ -83,6 +83,15 @@ void ProblemFlags::overlayInputs(Draft &draft) const {
   take(qStd, gen.qStd);
 }
 
+int64_t ProblemFlags::queriesExpected() const {
+  if (given(queries))
+    return queries;
+  int64_t most = sQ;
+  for (int64_t length : qLens)
+    most = std::max(most, length);
+  return std::max<int64_t>(most, 1);
+}
+
 Error ProblemFlags::overlay(Draft &draft) const {
   Spec &spec = draft.spec;
   take(hQ, spec.numHeads);
@@ -97,6 +106,8 @@ Error ProblemFlags::overlay(Draft &draft) const {
     draft.setMask(mask.getValue());
   take(schedule, spec.schedule);
   take(deterministic, spec.rowLocalSplits);
+  if (given(queries) || given(sQ) || given(qLens))
+    spec.queries = queriesExpected();
   take(score, draft.score);
   take(numSplits, draft.numSplits);
   if (given(scale))

@@ -53,6 +53,7 @@ private:
                                   const TensorSet *tensors) const;
   llvm::Error overlay(Draft &draft) const;
   llvm::Error overlayTypes(Spec &spec) const;
+  int64_t queriesExpected() const;
   void overlayInputs(Draft &draft) const;
 
   llvm::cl::SubCommand &sub;
@@ -174,6 +175,11 @@ private:
       "num-splits",
       desc("Pieces that each row block's keys are split "
            "into;\n0: automatic (default 0)"),
+      value_desc("N"), inSchedules, ofSub};
+  NumberFlag<int64_t> queries{
+      "queries",
+      desc("Queries of a request that the schedule of a GPU is chosen\nfor; "
+           "any number is right (default those of --s-q, --q-lens)"),
       value_desc("N"), inSchedules, ofSub};
   Opt<bool> deterministic{"deterministic",
                           desc("Splits depend on each row's own length "

@@ -128,12 +128,10 @@ Error RunCommand::writeOutputs(const TensorSet &outputs) const {
 Error RunCommand::measure(Execution &execution, RunReport &report) const {
   Progress progress("timing launches");
   for (int i = 0; i < repeat; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    if (Error error = execution.launch())
-      return error;
-    std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - start;
-    report.launchTimes.push_back(elapsed.count());
+    auto seconds = execution.timeLaunch();
+    if (!seconds)
+      return seconds.takeError();
+    report.launchTimes.push_back(*seconds);
   }
   return Error::success();
 }
@@ -149,11 +147,8 @@ Error RunCommand::run() {
     if (Error error = checkWritable("--out", out))
       return error;
   auto made = machine.makeEngine();
-
   if (!made)
-
     return made.takeError();
-
   Engine &engine = **made;
   std::optional<TensorSet> inputs;
   if (hasTensors) {

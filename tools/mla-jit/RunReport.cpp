@@ -143,6 +143,8 @@ void RunReport::print(raw_ostream &stream) const {
                       time.seconds * 1e3);
   }
   stream << formatv("compile   {0:F1} ms: {1}\n", total * 1e3, stages);
+  for (const std::string &warning : kernel.info()->warnings)
+    stream << "warning   " << warning << "\n";
   for (const char *name : {"out", "lse"})
     if (Tensor tensor = execution.getOutputs().view(name); tensor.given())
       printNorms(stream, name, tensor, problem.inputs);
@@ -156,7 +158,7 @@ void RunReport::print(raw_ostream &stream) const {
   }
   stream << "workspace " << formatBytes(execution.workspaceSize()) << "\n";
   if (comparison) {
-    oracle::Tolerance tolerance = oracle::toleranceFor(problem.spec.outDType);
+    oracle::Tolerance tolerance = execution.tolerance();
     stream << "check     " << (comparison->passed ? "passed" : "MISSED")
            << format(": out error %.3g (tolerance %g + %.4g |x|)",
                      comparison->maxOutError, tolerance.outAbs,

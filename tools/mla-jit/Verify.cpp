@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verify.h"
+#include "Files.h"
+#include "ResultFile.h"
 #include "VerifySuite.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -72,6 +74,23 @@ private:
 
 } // namespace
 
+/// What --subset runs: each kind of work, mask and layout once, in little time
+/// under a sanitizer.
+static constexpr const char *kSubset[] = {"A1.5-0-64",
+                                          "A2.tail-long",
+                                          "A10.q8-k65",
+                                          "B2.exact",
+                                          "B3.odd",
+                                          "B4.page1",
+                                          "B5.h16",
+                                          "B5.h128-splits",
+                                          "C1.more",
+                                          "E2.keys65",
+                                          "flashmla.h64-causal",
+                                          "list.q1-8-h16",
+                                          "score.alibi-causal",
+                                          "layout.csr-ragged-rope"};
+
 static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
                                    const Filter &filter) {
   std::vector<Case> cases;
@@ -83,13 +102,118 @@ static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
   addMaskCases(cases);
   addShapeCases(cases);
   addTargetCases(cases, engine);
+  addDeviceCases(cases, engine);
   int numRandom = std::max(options.randomCases, filter.randomCasesNamed());
   for (int i = 0; i < numRandom; ++i)
     cases.push_back(makeRandomCase(options.seed, i));
   llvm::erase_if(cases, [&](const Case &testCase) {
-    return !filter.accepts(testCase.name) || (options.quick && testCase.slow);
+    llvm::StringRef name = testCase.name;
+    return !filter.accepts(name) || !name.contains(options.only) ||
+           (options.quick && testCase.slow) ||
+           (options.subset && !llvm::is_contained(kSubset, name));
   });
   return cases;
+}
+
+namespace {
+enum class Outcome { Passed, Failed, NotSupported };
+
+/// A case that is done.
+struct Row {
+  const Case *testCase;
+  Outcome outcome;
+  std::string reason; ///< unless it passed
+  double maxOutError, maxLseError, seconds;
+};
+} // namespace
+
+static const char *toString(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::Passed:
+    return "ok";
+  case Outcome::Failed:
+    return "FAILED";
+  case Outcome::NotSupported:
+    return "not supported";
+  }
+  return "";
+}
+
+static Row runCase(Suite &suite, const Case &testCase) {
+  suite.refusal.clear();
+  auto start = std::chrono::steady_clock::now();
+  CaseRun run(suite, testCase);
+  Error error = run.run();
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  Row row{&testCase,       Outcome::Passed, "",
+          run.maxOutError, run.maxLseError, elapsed.count()};
+  if (!error)
+    return row;
+  row.outcome = suite.refusal.empty() ? Outcome::Failed : Outcome::NotSupported;
+  row.reason = llvm::toString(std::move(error));
+  return row;
+}
+
+/// An error if nothing more can run on the device.
+static Error checkDevice(Suite &suite) {
+  if (!suite.onCuda())
+    return Error::success();
+  auto session = suite.session();
+  if (!session)
+    return session.takeError();
+  return (*session)->stream().synchronize();
+}
+
+/// The reasons of the cases that are not supported, with their names.
+static void printUnsupported(llvm::raw_ostream &table,
+                             llvm::ArrayRef<Row> rows) {
+  std::map<std::string, std::vector<llvm::StringRef>> reasons;
+  for (const Row &row : rows)
+    if (row.outcome == Outcome::NotSupported)
+      reasons[row.reason].push_back(row.testCase->name);
+  for (const auto &[reason, names] : reasons)
+    table << formatv("not supported ({0}): {1}\n  {2}\n", names.size(), reason,
+                     llvm::join(names, " "));
+}
+
+static Error writeJSON(const Suite &suite, const VerifyOptions &options,
+                       llvm::ArrayRef<Row> rows) {
+  llvm::json::Array cases;
+  for (const Row &row : rows)
+    cases.push_back(
+        llvm::json::Object{{"name", row.testCase->name},
+                           {"problem", describe(*row.testCase)},
+                           {"result", toString(row.outcome)},
+                           {"reason", row.reason},
+                           {"max_out_error", finiteOrNull(row.maxOutError)},
+                           {"max_lse_error", finiteOrNull(row.maxLseError)},
+                           {"seconds", row.seconds}});
+  llvm::json::Object document = describeRun(suite.engine);
+  document["seed"] = options.seed;
+  document["cases"] = std::move(cases);
+  return writeBytes(
+      options.json,
+      formatv("{0:2}\n", llvm::json::Value(std::move(document))).str());
+}
+
+static void printSummary(llvm::raw_ostream &table, const Suite &suite,
+                         const VerifyOptions &options, llvm::ArrayRef<Row> rows,
+                         double seconds) {
+  auto count = [&](Outcome outcome) {
+    return llvm::count_if(
+        rows, [&](const Row &row) { return row.outcome == outcome; });
+  };
+  printUnsupported(table, rows);
+  table << formatv(
+      "seed {0}, {1} kernels compiled in {2:f1} s, {3:f1} s in all\n",
+      options.seed, suite.numKernels(), suite.compileSeconds(), seconds);
+  table << formatv("{0} passed, {1} failed", count(Outcome::Passed),
+                   count(Outcome::Failed));
+  if (auto refused = count(Outcome::NotSupported))
+    table << formatv(", {0} not supported", refused);
+  table << "\n";
+  table.flush();
 }
 
 Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
@@ -112,32 +236,37 @@ Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
   table << formatv("{0,-28} {1,-84} {2,9} {3,9}  result\n", "case", "problem",
                    "max out", "max lse");
   Suite suite(engine);
-  int passed = 0;
+  suite.compileAhead(cases, options.jobs);
+  std::vector<Row> rows;
+  Error lost = Error::success();
   for (const Case &testCase : cases) {
     // The name first: whoever watches sees what takes long, or crashed.
     table << formatv("{0,-28} {1,-84} ", testCase.name, describe(testCase));
     table.flush();
-    CaseRun run(suite, testCase);
-    Error error = run.run();
-    table << formatv("{0,9:e1} {1,9:e1}  {2}\n", run.maxOutError,
-                     run.maxLseError, error ? "FAILED" : "ok");
-    if (!error) {
-      ++passed;
+    Row row = runCase(suite, testCase);
+    table << formatv("{0,9:e1} {1,9:e1}  {2}\n", row.maxOutError,
+                     row.maxLseError, toString(row.outcome));
+    rows.push_back(row);
+    if (row.outcome != Outcome::Failed)
       continue;
-    }
-    table << "  " << llvm::toString(std::move(error))
-          << "\n  repeat with: --filter " << testCase.name << " --seed "
-          << options.seed << "\n";
+    table << "  " << row.reason << "\n  repeat with: --filter " << testCase.name
+          << " --seed " << options.seed << "\n";
+    lost = checkDevice(suite);
+    if (lost)
+      break;
   }
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  table << formatv(
-      "seed {0}, {1} kernels compiled in {2:f1} s, {3:f1} s in all\n",
-      options.seed, suite.numKernels(), suite.compileSeconds(),
-      elapsed.count());
-  table << formatv("{0} passed, {1} failed\n", passed, cases.size() - passed);
-  table.flush();
-  return passed == static_cast<int>(cases.size());
+  printSummary(table, suite, options, rows, elapsed.count());
+  if (!options.json.empty())
+    if (Error error = writeJSON(suite, options, rows))
+      return joinErrors(std::move(lost), std::move(error));
+  if (lost)
+    return failure("{0} of {1} cases were not run: {2}",
+                   cases.size() - rows.size(), cases.size(),
+                   llvm::toString(std::move(lost)));
+  return llvm::none_of(
+      rows, [](const Row &row) { return row.outcome == Outcome::Failed; });
 }
 
 } // namespace mla_jit

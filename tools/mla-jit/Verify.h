@@ -27,15 +27,20 @@ struct VerifyOptions {
   /// Which cases: names ("B4.page61"), beginnings of names up to a dot ("B4"),
   /// or globs ("*.rope*"), separated by commas. Empty: all.
   std::string filter;
+  std::string only;     ///< a part of the names; empty: any
   bool list = false;    ///< print names and problems, run nothing
   bool quick = false;   ///< leave out the cases that take long
+  bool subset = false;  ///< a few small cases, for sanitizers
+  int jobs = 0;         ///< threads that compile ahead
+  std::string json;     ///< file for all results; empty: none
   uint64_t seed = 1;    ///< of the random cases
   int randomCases = 32; ///< random.0 to random.(n-1)
 };
 
 /// Runs the cases in order and prints a row for each as it ends, then a line "N
-/// passed, N failed". Returns whether all passed. An error: the filter fits no
-/// case, or is no glob.
+/// passed, N failed", with the number of those that the target does not support
+/// where there are any. Returns whether none failed. An error: the filter fits
+/// no case, or is no glob, or the device was lost.
 llvm::Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
                                llvm::raw_ostream &table);
 

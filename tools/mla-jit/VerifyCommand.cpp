@@ -11,8 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Files.h"
 #include "Flags.h"
 #include "Verify.h"
+
+#include <thread>
 
 using namespace llvm;
 
@@ -29,14 +32,16 @@ public:
                 "A case is right if every output is within the tolerance, no "
                 "memory around\n"
                 "it was touched, and what must agree bit for bit does. Exits 1 "
-                "on a miss.") {}
+                "on a miss.\nCases that a GPU has no kernel for are listed as "
+                "not supported.") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
            "  mla-jit verify\n"
            "  mla-jit verify --list\n"
            "  mla-jit verify --filter A2,'*.rope*' --host-cpu x86-64-v3\n"
-           "  mla-jit verify --filter random --seed 7 --random-cases 200\n";
+           "  mla-jit verify --filter random --seed 7 --random-cases 200\n"
+           "  mla-jit verify --target cuda --quick --json verify.json\n";
   }
 
   Error run() override {
@@ -46,13 +51,22 @@ public:
     VerifyOptions options;
     options.filter = filter;
     options.list = list;
+    options.only = only;
     options.quick = quick;
+    options.subset = subset;
+    options.json = json;
+    if (!json.empty())
+      if (Error error = checkWritable("--json", json))
+        return error;
     options.seed = seed;
     options.randomCases = randomCases;
     auto made = machine.makeEngine();
     if (!made)
       return made.takeError();
     Engine &engine = **made;
+    // A launch on a GPU leaves the cores to the compiler.
+    if (engine.options().target == TargetKind::CUDA)
+      options.jobs = std::max(1u, std::thread::hardware_concurrency() / 2);
     auto passed = runVerify(engine, options, outs());
     if (!passed)
       return passed.takeError();
@@ -72,6 +86,13 @@ private:
   cl::opt<bool> list{"list", cl::desc("Print the cases, run none"), in, of};
   cl::opt<bool> quick{"quick", cl::desc("Leave out cases that take long"), in,
                       of};
+  cl::opt<bool> subset{
+      "subset", cl::desc("A few small cases only, as for sanitizers"), in, of};
+  cl::opt<std::string> only{"only",
+                            cl::desc("Cases whose names have this part"),
+                            cl::value_desc("text"), in, of};
+  cl::opt<std::string> json{"json", cl::desc("Write all results to this file"),
+                            cl::value_desc("file"), in, of};
   NumberFlag<uint64_t> seed{"seed",
                             cl::desc("Seed of the random cases (default 1)"),
                             cl::value_desc("N"),

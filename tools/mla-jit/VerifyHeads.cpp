@@ -44,7 +44,8 @@ static Error checkHeadsAlone(CaseRun &run, const Problem &problem,
         // Two roundings of nearly the same number.
         if (Error error =
                 expectNear(what, results.outAt(row, head, column), want,
-                           2 * roundingOf(problem.spec.outDType, want) + 1e-5))
+                           2 * roundingOf(problem.spec.outDType, want) + 1e-5 +
+                               run.weightRounding(row, head, column)))
           return error;
       }
       if (Error error = expectNear(what + ", lse", results.lseAt(row, head),

@@ -23,6 +23,7 @@ class RandomCase {
 public:
   RandomCase(uint64_t seed, int index) : engine(seed * 1000003 + index) {
     c.name = "random." + std::to_string(index);
+    c.spec.queries = index % 3 == 2 ? 4 : 1;
   }
 
   Case make() {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// One case as it runs: engines, kernels, guarded memory, comparison.
+// One case as it runs: guarded memory, launches, comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,71 +27,6 @@ using llvm::Expected;
 using llvm::formatv;
 
 namespace mla_jit::verify {
-
-//===----------------------------------------------------------------------===//
-// Suite
-//===----------------------------------------------------------------------===//
-
-Expected<Engine *> Suite::engineOf(const std::string &cpu, int numWorkers) {
-  if (cpu.empty() && numWorkers == 0)
-    return &engine;
-  auto &made = engines[{cpu, numWorkers}];
-  if (!made) {
-    EngineOptions options;
-    options.cpu = cpu;
-    options.numWorkers = numWorkers ? numWorkers : engine.numWorkers();
-    if (cpu.empty()) {
-      auto target = engine.target();
-      if (!target)
-        return target.takeError();
-      options.cpu = target->cpu;
-    }
-    made = std::make_unique<Engine>(options);
-  }
-  return made.get();
-}
-
-/// All that a spec says, as a key.
-static std::string keyOf(const Spec &s) {
-  std::string key;
-  llvm::raw_string_ostream stream(key);
-  for (DType dtype :
-       {s.qDType, s.kvDType, s.outDType, s.tableDType, s.lengthDType})
-    stream << toString(dtype) << ' ';
-  for (int64_t number :
-       {s.numHeads, s.numKVHeads, s.headDim, s.headDimV, s.ropeDim, s.pageSize})
-    stream << number << ' ';
-  stream << toString(s.layout) << s.tableRows << s.raggedQ << s.rowLocalSplits
-         << s.mask << '\n'
-         << s.schedule << '\n';
-  for (const auto &[name, type] : s.scoreArguments)
-    stream << name << ':' << type << '\n';
-  stream << s.scoreBody;
-  return key;
-}
-
-Expected<std::shared_ptr<Kernel>>
-Suite::kernel(const Spec &spec, const std::string &cpu, int numWorkers) {
-  Spec key = spec;
-  if (spec.layout == KVLayout::Dense)
-    key.pageSize = 0;
-  auto &known =
-      kernels[formatv("{0} {1}\n{2}", cpu, numWorkers, keyOf(key)).str()];
-  if (known)
-    return known;
-  auto owner = engineOf(cpu, numWorkers);
-  if (!owner)
-    return owner.takeError();
-  auto start = std::chrono::steady_clock::now();
-  auto prepared = (*owner)->prepare(spec);
-  std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - start;
-  seconds += elapsed.count();
-  if (!prepared)
-    return prepared.takeError();
-  known = std::move(*prepared);
-  return known;
-}
 
 //===----------------------------------------------------------------------===//
 // Memory and results
@@ -258,12 +193,10 @@ Expected<Results> CaseRun::launch(const Problem &problem,
     if (Error error = options.bind(arguments))
       return std::move(error);
 
-  GuardedBuffer workspace((*kernel)->workspaceBytes(arguments));
-  if (Error error =
-          (*kernel)->launch(arguments, workspace.data(), workspace.size()))
+  if (Error error = suite.onCuda() ? launchOnDevice(**kernel, arguments,
+                                                    results, options.placement)
+                                   : launchOnHost(**kernel, arguments))
     return std::move(error);
-  if (!workspace.intact())
-    return failure("bytes around the workspace were written");
   for (auto [memory, name] :
        llvm::zip_equal(results.memory, llvm::ArrayRef{"out", "lse"}))
     if (!memory->intact())
@@ -274,11 +207,59 @@ Expected<Results> CaseRun::launch(const Problem &problem,
   return results;
 }
 
+Error CaseRun::launchOnHost(const Kernel &kernel, const Arguments &arguments) {
+  GuardedBuffer workspace(kernel.workspaceBytes(arguments));
+  if (Error error =
+          kernel.launch(arguments, workspace.data(), workspace.size()))
+    return error;
+  if (!workspace.intact())
+    return failure("bytes around the workspace were written");
+  return Error::success();
+}
+
+Error CaseRun::launchOnDevice(const Kernel &kernel, const Arguments &arguments,
+                              const Results &results,
+                              const PagePlacement *placement) {
+  auto session = suite.session();
+  if (!session)
+    return session.takeError();
+  llvm::SmallVector<llvm::MutableArrayRef<uint8_t>> outputs;
+  for (const auto &memory : results.memory)
+    outputs.push_back(memory->whole());
+  auto launch =
+      DeviceLaunch::create(*session, kernel, arguments, outputs, placement);
+  if (!launch)
+    return launch.takeError();
+  if (Error error = launch->launch()) {
+    if (!error.isA<UnsupportedError>())
+      return error;
+    suite.refusal = llvm::toString(std::move(error));
+    return llvm::make_error<UnsupportedError>(suite.refusal);
+  }
+  return launch->finish();
+}
+
+oracle::Tolerance CaseRun::tolerance(DType outDType) const {
+  return suite.onCuda()
+             ? oracle::tensorCoreTolerance(outDType, testCase.spec.kvDType)
+             : oracle::toleranceFor(outDType);
+}
+
+double CaseRun::weightRounding(int64_t row, int64_t head,
+                               int64_t column) const {
+  if (!suite.onCuda() || !expectedNow)
+    return 0;
+  int64_t element =
+      (row * expectedNow->heads + head) * expectedNow->headDimV + column;
+  return 2 * tolerance(testCase.spec.outDType).outMagnitude *
+         expectedNow->outMagnitude[element];
+}
+
 Error CaseRun::compare(const oracle::Result &expected, const Results &results) {
   if (!expected.error.empty())
     return failure("the oracle refuses the problem: {0}", expected.error);
   // The rounding of a logit grows with q; an LSE may be near 0 all the same.
-  oracle::Tolerance tolerance = oracle::toleranceFor(results.out.dtype);
+  oracle::Tolerance tolerance = this->tolerance(results.out.dtype);
   double deviation = 1;
   for (const GenOptions &shape : testCase.shapes)
     deviation = std::max(deviation, shape.qStd);
@@ -294,10 +275,11 @@ Error CaseRun::compare(const oracle::Result &expected, const Results &results) {
                  comparison.firstMismatch, comparison.mismatches);
 }
 
-static Expected<oracle::Result> evaluate(const Problem &problem) {
+Expected<oracle::Result> CaseRun::evaluate(const Problem &problem) const {
   auto reference = oracleProblem(problem);
   if (!reference)
     return reference.takeError();
+  reference->wantsMagnitudes = suite.onCuda();
   return oracle::evaluate(*reference);
 }
 
@@ -334,6 +316,11 @@ Expected<Spec> CaseRun::editedSpec() {
   spec.schedule = (*base)->info()->schedule;
   for (const auto &[field, value] : testCase.scheduleEdits) {
     llvm::Regex assignment(field + " = [a-z0-9_]+");
+    if (!assignment.match(spec.schedule) && suite.onCuda()) {
+      suite.refusal = formatv("schedule {0} of a GPU has no field '{1}'",
+                              spec.schedule, field);
+      return llvm::make_error<UnsupportedError>(suite.refusal);
+    }
     if (!assignment.match(spec.schedule))
       return failure("schedule {0} has no field '{1}'", spec.schedule, field);
     spec.schedule =
@@ -353,6 +340,7 @@ Error CaseRun::run() {
     auto expected = evaluate(*problem);
     if (!expected)
       return expected.takeError();
+    expectedNow = &*expected;
     for (int64_t splits : testCase.splits) {
       problem->numSplits = splits;
       Error error = [&]() -> Error {

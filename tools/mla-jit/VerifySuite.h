@@ -20,9 +20,12 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace mla_jit::verify {
@@ -76,6 +79,7 @@ void addSplitCases(std::vector<Case> &cases);
 void addMaskCases(std::vector<Case> &cases);
 void addShapeCases(std::vector<Case> &cases);
 void addTargetCases(std::vector<Case> &cases, Engine &engine);
+void addDeviceCases(std::vector<Case> &cases, Engine &engine);
 
 //===----------------------------------------------------------------------===//
 // Running a case
@@ -88,6 +92,10 @@ public:
 
   uint8_t *data() const { return bytes.get() + kGuard; }
   size_t size() const { return numBytes; }
+  /// With the canaries.
+  llvm::MutableArrayRef<uint8_t> whole() const {
+    return {bytes.get(), numBytes + 2 * kGuard};
+  }
   /// Whether both canaries live.
   bool intact() const;
 
@@ -122,6 +130,8 @@ struct LaunchOptions {
   int numWorkers = 0;        ///< 0: the engine's
   int64_t outGap = 0;        ///< elements after each row of out and lse
   bool headMajorOut = false; ///< heads outermost in the memory of out and lse
+  /// On a GPU: where the pages of the pool go.
+  const PagePlacement *placement = nullptr;
   /// Called last before the launch.
   std::function<llvm::Error(Arguments &)> bind;
 };
@@ -130,22 +140,49 @@ struct LaunchOptions {
 class Suite {
 public:
   explicit Suite(Engine &engine) : engine(engine) {}
+  ~Suite();
 
   /// The kernel of a spec, compiled at first use. An empty `cpu` and 0 workers
-  /// are the engine's own.
+  /// are the engine's own. Thread-safe.
   llvm::Expected<std::shared_ptr<Kernel>>
   kernel(const Spec &spec, const std::string &cpu = "", int numWorkers = 0);
-  int numKernels() const { return kernels.size(); }
+  /// Starts to compile the kernels of the cases, on threads of its own.
+  void compileAhead(llvm::ArrayRef<Case> cases, int numThreads);
+  int numKernels() const { return numCompiled; }
   double compileSeconds() const { return seconds; }
+
+  bool onCuda() const { return engine.options().target == TargetKind::CUDA; }
+  llvm::Expected<std::shared_ptr<DeviceSession>> session();
+
+  /// Why a kernel that a case asked for is not one that the target has; the
+  /// last one. Empty: there was none.
+  std::string refusal;
 
   Engine &engine;
 
 private:
-  llvm::Expected<Engine *> engineOf(const std::string &cpu, int numWorkers);
+  /// A kernel that is there or being made.
+  struct Compiled {
+    std::shared_ptr<Kernel> kernel;
+    std::string error;
+    bool refused = false;
+  };
 
+  llvm::Expected<Engine *> engineOf(const std::string &cpu, int numWorkers);
+  Compiled compile(const Spec &spec, const std::string &cpu, int numWorkers);
+  std::shared_future<Compiled> find(const Spec &spec, const std::string &cpu,
+                                    int numWorkers);
+
+  std::mutex mutex; // of what follows
   std::map<std::pair<std::string, int>, std::unique_ptr<Engine>> engines;
-  std::map<std::string, std::shared_ptr<Kernel>> kernels;
+  std::map<std::string, std::shared_future<Compiled>> kernels;
+  std::shared_ptr<DeviceSession> device;
+  std::atomic<int> numCompiled = 0;
   double seconds = 0;
+
+  std::vector<Spec> ahead;
+  std::atomic<size_t> nextAhead = 0;
+  std::vector<std::thread> compilers;
 };
 
 /// One case as it runs.
@@ -174,12 +211,25 @@ public:
     return suite.kernel(spec, testCase.cpu);
   }
 
+  /// How far two right results may be apart at an element of the problem that
+  /// was compared last, beyond the rounding of out: on a GPU, by the rounding
+  /// of the weights in both.
+  double weightRounding(int64_t row, int64_t head, int64_t column) const;
+
   Suite &suite;
   const Case &testCase;
   double maxOutError = 0, maxLseError = 0;
 
 private:
   llvm::Error compare(const oracle::Result &expected, const Results &results);
+  llvm::Expected<oracle::Result> evaluate(const Problem &problem) const;
+  oracle::Tolerance tolerance(DType outDType) const;
+  llvm::Error launchOnHost(const Kernel &kernel, const Arguments &arguments);
+  llvm::Error launchOnDevice(const Kernel &kernel, const Arguments &arguments,
+                             const Results &results,
+                             const PagePlacement *placement);
+
+  const oracle::Result *expectedNow = nullptr; ///< of the shape that runs
   /// The case's spec, with the schedule edits.
   llvm::Expected<Spec> editedSpec();
 };

@@ -30,6 +30,8 @@ static Case targetCase(const std::string &cpu, const char *name) {
 }
 
 void addTargetCases(std::vector<Case> &cases, Engine &engine) {
+  if (engine.options().target != TargetKind::Host)
+    return;
   auto target = engine.target();
   if (!target) {
     llvm::consumeError(target.takeError()); // compiling will say it

@@ -39,7 +39,8 @@ static constexpr Entry kCommands[] = {
      makeCompileCommand},
     {"verify", "run the whole suite of decodes against the reference",
      makeVerifyCommand},
-    {"bench", "time decode shapes against the peaks of this machine",
+    {"bench",
+     "time decode shapes against the peaks of this machine, or others' kernels",
      makeBenchCommand},
     {"doctor", "describe this machine and check that kernels work on it",
      makeDoctorCommand},
@@ -69,6 +70,8 @@ Examples:
       look at the loop over tiles, edit it, run what you edited
   mla-jit compile --emit asm --host-cpu x86-64-v4
       the machine code for a CPU other than this one
+  mla-jit run --target cuda --check
+      the same on an NVIDIA GPU; 'compile --target sm_90a' needs none
 
 'mla-jit <subcommand> --help' lists its flags with units and defaults.
 Exit status: 0 done, 1 an error (bad input, a result that misses the reference),

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Target/Contained.h"
 #include "mla/Target/NVPTX.h"
 #include "mla/Target/PtxReport.h"
@@ -72,7 +73,7 @@ template <typename T> static std::string textOf(const T &value) {
 static llvm::Expected<std::string> compile(const Request &request) {
   Times times(request.times);
   DialectRegistry registry;
-  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, mla::MLADialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(request.text, &context);

@@ -23,6 +23,34 @@ def ConvertTileToHost : Pass<"mla-convert-tile-to-host", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertTileToGPU : Pass<"mla-convert-tile-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "tile ops to the roles of a CTA, and the kernel's description";
+  let description = [{
+    The dataflow that the schedule names emits the kernel of the first entry: a plan
+    on the device, roles, pipelines between them. The second entry becomes the merge
+    of what was split. Entries get arguments for the plan and for tensor maps, and the
+    module `mla.kernel`, whose entries have no parameters yet.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect",
+                           "::mlir::mla_gpu::MLAGPUDialect"];
+}
+
+def ConvertGPUToNVVM : Pass<"mla-convert-gpu-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "entries of the gpu level to kernels: what one thread does";
+  let description = [{
+    Each function with `mla.entry` becomes a kernel of scalars, control flow (`scf`) and
+    inline PTX; `mla.kernel` learns its parameters and launch. An error says how much
+    shared memory an entry requires, if the target has less.
+
+    f32 functions and divisions become the hardware's approximations
+    (ApproximateMath.cpp names them); others are an error.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 def ExpandMath : Pass<"mla-expand-math"> {
   let summary = "math ops to arithmetic: no library calls remain";
   let description = [{

@@ -32,23 +32,36 @@ public:
   /// Whether it lowers to targets of this kind at all.
   virtual bool supportsTarget(TargetAttr target) const = 0;
 
-  /// The schedules worth considering for a problem.
-  virtual SmallVector<ScheduleAttr> enumerate(DecodeOp problem,
-                                              TargetAttr target) const = 0;
+  /// The schedules worth considering for a problem whose requests typically
+  /// have that many queries.
+  virtual SmallVector<ScheduleAttr>
+  enumerate(DecodeOp problem, TargetAttr target, int64_t queries) const = 0;
 
   /// Nothing if the schedule can be lowered for the target, else the reason why
   /// not.
   virtual std::optional<std::string> check(TargetAttr target,
                                            ScheduleAttr schedule) const = 0;
 
-  /// Predicted core cycles per key of one request with one query, all heads:
-  /// the number that selection minimises.
+  /// The same for a problem: what the schedule demands of it, too.
+  virtual std::optional<std::string> checkProblem(DecodeOp, TargetAttr target,
+                                                  ScheduleAttr schedule) const {
+    return check(target, schedule);
+  }
+
+  /// Predicted core cycles per key of one request, all heads: the number that
+  /// selection minimises.
   virtual double cost(DecodeOp problem, TargetAttr target,
-                      ScheduleAttr schedule) const = 0;
+                      ScheduleAttr schedule, int64_t queries) const = 0;
 };
 
 /// Register blocks of vectors on a CPU; rows of a tile share each key.
 std::unique_ptr<Dataflow> createHostBlocksDataflow();
+
+/// Few rows on a GPU: keys lie along M of the MMA.
+std::unique_ptr<Dataflow> createKeysAsMDataflow();
+
+/// Many rows on a GPU: rows lie along M of the MMA.
+std::unique_ptr<Dataflow> createRowsAsMDataflow();
 
 /// All dataflows, in the order in which ties are broken.
 ArrayRef<std::unique_ptr<Dataflow>> getDataflows();

@@ -59,6 +59,8 @@ struct Problem {
   int64_t headDimV = 0;
   Mask mask;         ///< empty: every key is visible
   ScoreMod scoreMod; ///< empty: none
+  /// Also computes the magnitudes of the result.
+  bool wantsMagnitudes = false;
 };
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +80,12 @@ struct Result {
   /// [rows]: 0 for rows outside qOffsets[0]..[b], which a kernel must not
   /// write; their out and lse are NaN.
   std::vector<uint8_t> written;
+
+  // Where they were asked for, what errors of a kernel grow with.
+  /// [rows][heads][headDimV]: sum of weight x |v|, where out has weight x v.
+  std::vector<double> outMagnitude;
+  /// [rows][heads]: |scale| |q| max |k|, which no |logit| exceeds.
+  std::vector<double> logitMagnitude;
 };
 
 /// Evaluates in f64, reading only keys that some query sees and, of the table,
@@ -88,18 +96,35 @@ Result evaluate(const Problem &problem);
 // The check
 //===----------------------------------------------------------------------===//
 
-/// An element passes if |actual - expected| <= abs + rel * |expected|.
+/// An element passes if |actual - expected| <= abs + rel * |expected| and,
+/// where the result has magnitudes, + a share of these.
 struct Tolerance {
   double outAbs = 1e-3, outRel = 2.01 / 128;
   /// Of all outputs together: 1 - 2 sum(x y) / sum(x x + y y).
   double cosineDifference = 5e-6;
   double lseAbs = 1e-6, lseRel = 8.01 / 65536;
+  double outMagnitude = 0, logitMagnitude = 0; ///< shares
 };
 
 /// The tolerance of CASES.md for bf16 outputs. Formats with more bits get less:
 /// f16 rel 2.01/1024 (as many units in the last place), and f32, where only the
 /// accumulation rounds, abs 1e-4 and rel 8.01/65536.
 Tolerance toleranceFor(DType outDType);
+
+/// The same for a kernel on tensor cores, which needs the magnitudes:
+///
+/// - It rounds each weight exp(s - m) to the type of V before it multiplies, a
+///   relative error of at most u = 2^-8 (bf16) or 2^-11 (f16). Out is the sum
+///   of weight x v over that of the weights, so it is off by at most u times
+///   the sum of weight x |v|, of which cancellation leaves little in out.
+///   Weights are summed before they are rounded, so there is no error of the
+///   sum.
+/// - It adds the products of a logit up in f32, truncating: each addition is
+/// off
+///   by less than 2^-23 of a partial sum, none of which exceeds |q| |k|. They
+///   are far from their bound all at once; 2^-22 of it for all together is
+///   below the relative tolerance unless the LSE is near 0.
+Tolerance tensorCoreTolerance(DType outDType, DType kvDType);
 
 struct Comparison {
   bool passed = false;

@@ -10,8 +10,11 @@
 // The phases: one builder each, which mla-opt exposes as a named pipeline and
 // the runtime runs. A module may stop after any of them.
 //
-//   problem  mla-problem-to-tile  tile  mla-tile-to-host  host mla-host-to-llvm
-//   llvm
+//   problem  mla-problem-to-tile  tile  mla-tile-to-host  host
+//                                       mla-tile-to-gpu   gpu
+//   host     mla-host-to-llvm     llvm
+//
+//   gpu  mla-gpu-to-nvvm  nvvm
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +32,20 @@ struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
       llvm::cl::desc("CPU to compile for, where the module has no "
                      "mla.target: native, x86-64-v3, x86-64-v4, ..."),
       llvm::cl::init("native")};
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("GPU to compile for, instead of a CPU: sm_90a"),
+      llvm::cl::init("")};
   Option<std::string> split{
       *this, "split",
       llvm::cl::desc("split policy of chosen schedules: whole, "
                      "balanced or row_local"),
       llvm::cl::init("balanced")};
+  Option<int64_t> queries{
+      *this, "queries",
+      llvm::cl::desc("queries that a request typically has: chooses tiles, "
+                     "results are right for any"),
+      llvm::cl::init(1)};
 };
 
 /// problem -> tile: target, schedule, tiles, splits, specialised loops.
@@ -42,8 +54,14 @@ void buildProblemToTile(OpPassManager &pm, const ProblemToTileOptions &options);
 /// tile -> host: loops over register blocks.
 void buildTileToHost(OpPassManager &pm);
 
+/// tile -> gpu: the roles of a CTA, checked by mla-gpu-verify-protocol.
+void buildTileToGPU(OpPassManager &pm);
+
 /// host -> llvm: upstream's lowerings.
 void buildHostToLLVM(OpPassManager &pm);
+
+/// gpu -> nvvm: what one thread does, in llvm ops and inline PTX.
+void buildGPUToNVVM(OpPassManager &pm);
 
 } // namespace mlir::mla
 

@@ -23,9 +23,14 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Allocator.h"
 
 namespace mlir::mla_gpu {
+
+/// The one symbol in shared memory: where the launch's dynamic part begins.
+inline constexpr llvm::StringLiteral kSharedPool = "smem";
+/// Address spaces of NVPTX.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
 /// A memref: where it begins in global memory, and its sizes and strides in
 /// elements, each a constant or an i64 value.
@@ -39,19 +44,52 @@ struct GlobalMemory {
 /// column tiles of rows x S bytes, one behind the other; `beginColumn` is the
 /// tile's first column in that storage (views).
 struct SharedTile {
-  Value address;       ///< i32: of the storage (of its stage)
-  int64_t rows;        ///< of the storage; 1 for vectors
-  int64_t beginColumn; ///< of the view
-  TileType type;       ///< of the tile itself
-  /// The op and stage expression that the storage comes from: what hazards are
-  /// tracked by.
-  Operation *storage;
+  Value address;           ///< i32: of the storage (of its stage)
+  int64_t rows = 1;        ///< of the storage; 1 for vectors
+  int64_t columns = 0;     ///< of the storage: its pitch where not swizzled
+  int64_t beginColumn = 0; ///< of the view
+  TileType type;           ///< of the tile itself
+  /// What hazards are tracked by: the alloc, or the acquire or wait that the
+  /// tile is held by, and which of its results. A view keeps it.
+  Operation *storage = nullptr;
+  unsigned resultNumber = 0;
+};
+
+/// A pipeline, as a role sees it: i32 addresses of stage 0.
+struct PipelineState {
+  PipelineOp declaration;
+  SmallVector<Value> storages; ///< of each tile, at its first column
+  Value full, empty;           ///< mbarriers, 8 bytes a stage
+  /// What an acquire waits for: `empty` of this pipeline or of one that it
+  /// shares storage with, and whether for the same slot there (`after`) or for
+  /// the one a round before.
+  Value released;
+  bool releasedInSameRound = false;
+};
+
+/// Threads that run the same code: a role, or, outside of roles, the CTA.
+struct Role {
+  int64_t warps = 0;
+  int64_t barrier = 0; ///< named barrier of the first of roles that share code
+  Value barrierOffset; ///< i32: which of these roles it is; null: only one
+  Value thread, warp;  ///< i32
+  bool hasMma = false;
+};
+
+/// Where the warps of a role exchange values of rows: two halves of shared
+/// memory, used in turns.
+struct RowExchange {
+  int64_t offset = 0, bytes = 0; ///< of the first half, of each
+  Value turn; ///< variable of the thread: bytes from the first half on
 };
 
 class NVVMEmitter {
 public:
   NVVMEmitter(OpBuilder &builder, func::FuncOp func);
 
+  /// Emits the whole function, whose arguments are mapped already, but for the
+  /// return.
+  LogicalResult emitFunction();
   /// Emits the ops of a block, without its terminator.
   LogicalResult emitBlock(Block &block);
   LogicalResult emitOp(Operation &op);
@@ -62,9 +100,12 @@ public:
   Value scalar(Value value) { return registers(value).front(); }
   /// The registers of a tensor, of a value in flight, or the one of a scalar.
   ArrayRef<Value> registers(Value value);
+  /// May be called again for the arguments of a region that is emitted again.
   void map(Value value, ValueRange registers);
-  GlobalMemory &memory(Value memref);
-  SharedTile &tile(Value tile);
+  void mapMemory(Value memref, GlobalMemory memory);
+  void mapTile(Value value, SharedTile tile);
+  GlobalMemory &memory(Value memref) { return *memories.at(memref); }
+  SharedTile &tile(Value tile) { return *tiles.at(tile); }
 
   /// index to i32; other scalars stay.
   Type convertScalar(Type type);
@@ -92,8 +133,12 @@ public:
   Value select(Value c, Value x, Value y) {
     return arith::SelectOp::create(b, loc, c, x, y);
   }
-  /// Emits `body` under a condition.
+  /// Emits `body` under a condition. Hazards are merged, as by the next one.
   void emitIf(Value condition, llvm::function_ref<void()> body);
+  /// The same with values: each function returns those of its branch.
+  SmallVector<Value> emitIf(Value condition, TypeRange types,
+                            llvm::function_ref<SmallVector<Value>()> whenTrue,
+                            llvm::function_ref<SmallVector<Value>()> whenFalse);
 
   /// Inline PTX: `text` with $0, $1, ... for outputs, then inputs. Outputs that
   /// begin as an input's value are tied by their number among the constraints
@@ -104,41 +149,48 @@ public:
                          TypeRange outputs, ValueRange inputs,
                          bool pure = false);
 
+  Value constant(TypedAttr value) {
+    return arith::ConstantOp::create(b, loc, value);
+  }
   /// Element (i, j, ...) of a memref, as !llvm.ptr<1>; indices are i32.
   Value elementPointer(const GlobalMemory &memory, ValueRange indices);
 
   //===--- Threads --------------------------------------------------------===//
 
   /// Of the CTA.
-  Value threadOfCTA();
+  Value threadOfCTA() { return ctaThread; }
   int64_t threadsOfCTA() const { return numThreads; }
   /// Within the role (or the CTA, outside of roles); i32.
-  Value thread();
-  Value warp(); ///< uniform in the warp, known to be so by the assembler
-  Value lane();
-  int64_t roleThreads() const;
+  Value thread() { return role.thread; }
+  Value warp() { return role.warp; } ///< known to be uniform in the warp
+  /// Whether this is the one thread of the role that acts for it; i1.
+  Value elected() { return cmp(arith::CmpIPredicate::eq, thread(), i32(0)); }
+  Value lane() { return andi(ctaThread, kWarpThreads - 1); }
+  int64_t roleThreads() const { return role.warps * kWarpThreads; }
   /// A value that is the same in all lanes, made known to be so (shfl of lane
   /// 0): control flow around wgmma must be provably uniform.
   Value uniform(Value value);
 
   //===--- Order within a role --------------------------------------------===//
 
-  /// All threads of the role meet (a named barrier), or of the CTA.
+  /// All threads of the role meet (a named barrier), or of the CTA. Stores that
+  /// an MMA may read later are fenced before.
   void roleBarrier();
   /// Ordinary stores to shared memory become visible to the tensor cores and
   /// copies of the threads that meet this one's arrival later.
   void fenceAsync();
 
-  /// To be called before a tile is written by ordinary stores: emits a barrier
-  /// if warps of the role may still read it (an MMA that others wait for).
+  /// Around ordinary stores to a tile: a barrier before, if other threads of
+  /// the role may still read or write it.
   void beforeStore(const SharedTile &tile);
   void afterStore(const SharedTile &tile);
-  /// To be called before an MMA reads tiles: emits fence and barrier if the
-  /// role wrote them since the last barrier. Writes that are handed over by a
-  /// pipeline need none.
+  /// Around the issue of an MMA: fence and barrier before, if the role wrote a
+  /// tile since the last barrier. The reads last until an mma_wait that covers
+  /// the MMA is emitted.
   void beforeMmaReads(ArrayRef<SharedTile> tiles);
   void afterMmaReads(ArrayRef<SharedTile> tiles);
-  /// The same for ordinary loads of what other threads of the role stored.
+  /// Before ordinary loads, which end in program order: a barrier if the role
+  /// wrote the tile since the last one.
   void beforeLoad(const SharedTile &tile);
 
   //===--- Shared memory --------------------------------------------------===//
@@ -146,6 +198,11 @@ public:
   /// Reserves bytes for the whole kernel; returns the offset from the pool's
   /// start, which is aligned to 1024.
   int64_t reserveShared(int64_t bytes, int64_t alignment);
+  /// The same for code before the roles only: it may lie where their tiles
+  /// will.
+  int64_t reserveScratch(int64_t bytes, int64_t alignment);
+  /// That of the role that a region is the body of; empty until it is used.
+  RowExchange &rowExchange(Region *body) { return exchanges[body]; }
   /// i32 address of an offset.
   Value sharedAddress(int64_t offset);
   int64_t sharedBytes() const { return usedShared; }
@@ -161,9 +218,87 @@ private:
   LogicalResult emitScan(ScanOp op);
   LogicalResult emitMerge(MergeOp op);
 
+  // EmitScalars.cpp
+  LogicalResult emitFor(scf::ForOp op);
+  LogicalResult emitSCFIf(scf::IfOp op);
+  LogicalResult emitMemRefOp(Operation &op);
+  LogicalResult emitArithOp(Operation &op);
+  /// The values of all of a block's terminator's operands, one list.
+  SmallVector<Value> terminatorRegisters(Block &block);
+
+  // EmitPipelines.cpp, EmitRoles.cpp
+  void allocate();
+  void declarePipelines();
+  /// Makes the mbarriers and fetches the tensor maps' descriptors.
+  void initBarriers();
+  LogicalResult emitRoles(WarpSpecializeOp op);
+  LogicalResult emitRole(WarpSpecializeOp op, Region &body, int64_t firstWarp,
+                         int64_t firstBarrier);
+  LogicalResult mapRoleArguments(WarpSpecializeOp op, Region &body,
+                                 Value roleNumber);
+  LogicalResult emitAcquire(AcquireOp op);
+  LogicalResult emitCommit(CommitOp op);
+  void emitWait(WaitOp op);
+  void emitRelease(ReleaseOp op);
+  void mapHeldTiles(Operation *op, Value pipeline, Value stage);
+  /// Whether a copy has to tell its barrier how many bytes come.
+  bool announcesItself(TMALoadOp op);
+  /// Stage and phase bit of a slot.
+  std::pair<Value, Value> position(const PipelineState &state, Value number);
+  /// Waits for the phase of a barrier with that parity to be over.
+  void waitBarrier(Value barrier, Value parity);
+
+  // EmitCopies.cpp
+  LogicalResult emitTMALoad(TMALoadOp op);
+  LogicalResult emitGather(GatherOp op);
+  void emitClearRows(ClearRowsOp op);
+
+  //===--- Hazards --------------------------------------------------------===//
+
+  /// Columns of a storage that were stored, loaded or are read by an MMA.
+  struct Access {
+    Operation *storage;
+    unsigned resultNumber;
+    int64_t begin, end;
+    Operation *op; ///< the MMA, while it may still run
+    bool operator==(const Access &other) const = default;
+  };
+  /// What happened since the last barrier of the role.
+  struct Hazards {
+    SmallVector<Access> stores, reads, runningReads;
+    bool unfenced = false; ///< a store since the last fence
+    void merge(const Hazards &other);
+  };
+  static Access accessOf(const SharedTile &tile, Operation *op = nullptr);
+  /// A new hold of a slot: the hand-over orders what was done with it before.
+  void forgetHazards(Operation *storage);
+  void endMmaReads(MmaWaitOp op);
+  /// Before a loop: takes what its ops access for done. A barrier that they
+  /// would need for stores from before is cheaper here.
+  void assumeAccesses(scf::ForOp loop);
+
   func::FuncOp func;
   int64_t numThreads = 0;
   int64_t usedShared = 0;
+  int64_t tileBytes = 0;   ///< the storage of roles, at the pool's start
+  int64_t usedScratch = 0; ///< of these bytes, before the roles
+  bool hasMma = false;
+  Value pool;      ///< i32: where dynamic shared memory begins
+  Value ctaThread; ///< i32
+  Role role;
+  Hazards hazards;
+  Operation *currentOp = nullptr;
+
+  llvm::BumpPtrAllocator allocator;
+  DenseMap<Value, ArrayRef<Value>> values;
+  DenseMap<Value, std::unique_ptr<GlobalMemory>> memories;
+  DenseMap<Value, std::unique_ptr<SharedTile>> tiles;
+  DenseMap<Value, PipelineState> pipelines;
+  /// Where the storages of staged memory begin.
+  DenseMap<Value, Value> storages;
+  DenseMap<Region *, RowExchange> exchanges;
+  /// The barrier on which copies to the tiles of an acquire arrive.
+  DenseMap<Operation *, Value> fullBarriers;
 };
 
 } // namespace mlir::mla_gpu

@@ -7,57 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkLoops.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::mla;
 
 namespace {
-
-/// Index arithmetic, briefly.
-struct Index {
-  OpBuilder &b;
-  Location loc;
-
-  Value constant(int64_t v) {
-    return arith::ConstantIndexOp::create(b, loc, v);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, loc, x, y); }
-  Value floorDiv(Value x, Value y) {
-    return arith::DivUIOp::create(b, loc, x, y);
-  }
-  /// ceil(x / y) of values that are not negative.
-  Value ceilDiv(Value x, Value y) {
-    return floorDiv(add(x, sub(y, constant(1))), y);
-  }
-  Value max(Value x, Value y) { return arith::MaxSIOp::create(b, loc, x, y); }
-  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value select(Value c, Value x, Value y) {
-    return arith::SelectOp::create(b, loc, c, x, y);
-  }
-  Value less(Value x, Value y) {
-    return compare(arith::CmpIPredicate::slt, x, y);
-  }
-  Value equal(Value x, Value y) {
-    return compare(arith::CmpIPredicate::eq, x, y);
-  }
-  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
-  Value compare(arith::CmpIPredicate p, Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, p, x, y);
-  }
-  /// Element `i` of a rank 1 integer memref.
-  Value load(Value memref, Value i) {
-    Value value = memref::LoadOp::create(b, loc, memref, i);
-    return cast(value);
-  }
-  Value cast(Value integer) {
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer);
-  }
-};
 
 /// How an item is cut in pieces of `size` tiles from tile `origin`, up to
 /// `limit`.
@@ -70,17 +25,13 @@ struct Pieces {
 class PlanExpander {
 public:
   PlanExpander(OpBuilder &builder, PlanOp plan, Location loc)
-      : plan(plan), ix{builder, loc}, zero(ix.constant(0)), one(ix.constant(1)),
-        blockM(ix.constant(plan.getBlockM())),
-        blockN(ix.constant(plan.getBlockN())),
-        group(ix.constant(plan.getGroup())),
-        kvHeads(ix.constant(plan.getKvHeads())),
-        batch(memref::DimOp::create(builder, loc, plan.getSeqLens(), 0)) {
+      : plan(plan), ix(builder, loc, plan), zero(ix.zero), one(ix.one),
+        batch(ix.batch()) {
     // Each worker owns `share` of the total weight.
     total = forItems({zero}, /*onlyTotals=*/true,
                      [&](const ItemValues &, Value weight, ValueRange state) {
                        return SmallVector<Value>{
-                           ix.add(state[0], ix.mul(weight, kvHeads))};
+                           ix.add(state[0], ix.mul(weight, ix.kvHeads))};
                      })[0];
     share = ix.max(ix.ceilDiv(total, plan.getWorkers()), one);
     if (plan.getSplits())
@@ -99,22 +50,24 @@ public:
     auto requests = scf::ForOp::create(b, loc, zero, batch, one, init);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(requests.getBody());
-    ItemValues item = request(requests.getInductionVar());
-    Value rows = ix.mul(item.qLen, group);
+    ItemValues item = ix.request(requests.getInductionVar());
+    Value rows = ix.rows(item);
 
     scf::ForOp heads;
     ValueRange state = requests.getRegionIterArgs();
     if (!onlyTotals) {
-      heads = scf::ForOp::create(b, loc, zero, kvHeads, one, state);
+      heads = scf::ForOp::create(b, loc, zero, ix.kvHeads, one, state);
       b.setInsertionPointToStart(heads.getBody());
       state = heads.getRegionIterArgs();
     }
     item.kvHead = heads ? heads.getInductionVar() : zero;
 
-    auto blocks = scf::ForOp::create(b, loc, zero, rows, blockM, state);
+    auto blocks = scf::ForOp::create(b, loc, zero, rows, ix.blockM, state);
     b.setInsertionPointToStart(blocks.getBody());
     item.firstRow = blocks.getInductionVar();
-    Value weight = rowBlock(item, rows);
+    ix.fillRows(item, ix.blockM);
+    // An empty hull still is an item: someone writes its zeros.
+    Value weight = ix.max(item.numTiles, one);
     scf::YieldOp::create(b, loc,
                          visit(item, weight, blocks.getRegionIterArgs()));
 
@@ -130,9 +83,7 @@ public:
 
   /// How an item of this weight is cut.
   Pieces pieces(Value weight) {
-    OpBuilder &b = ix.b;
-    Value no = arith::ConstantIntOp::create(b, ix.loc, 0, 1);
-    Value yes = arith::ConstantIntOp::create(b, ix.loc, 1, 1);
+    Value no = ix.flag(false), yes = ix.flag(true);
     switch (plan.getSplit()) {
     case SplitPolicy::Whole:
       return {no, one, weight};
@@ -158,46 +109,10 @@ public:
   }
 
   PlanOp plan;
-  Index ix;
-  Value zero, one, blockM, blockN, group, kvHeads, batch;
+  ItemMath ix;
+  Value zero, one, batch;
   Value total, share;
   Value splits; // null when the launch gives none
-
-private:
-  /// The lengths of a request.
-  ItemValues request(Value index) {
-    ItemValues item;
-    item.request = index;
-    item.kvLen = ix.max(ix.load(plan.getSeqLens(), index), zero);
-    if (Value offsets = plan.getQOffsets()) {
-      item.qBase = ix.load(offsets, index);
-      Value next = ix.load(offsets, ix.add(index, one));
-      item.qLen = ix.max(ix.sub(next, item.qBase), zero);
-    } else {
-      item.qBase = zero;
-      item.qLen = plan.getQueries();
-    }
-    return item;
-  }
-
-  /// Fills in the rows and the hull of the row block at item.firstRow; returns
-  /// its weight.
-  Value rowBlock(ItemValues &item, Value rows) {
-    item.numRows = ix.min(ix.sub(rows, item.firstRow), blockM);
-    Value lastRow = ix.sub(ix.add(item.firstRow, item.numRows), one);
-    Value origin = ix.sub(item.kvLen, item.qLen);
-    Value firstQ = ix.add(origin, ix.floorDiv(item.firstRow, group));
-    Value lastQ = ix.add(origin, ix.floorDiv(lastRow, group));
-    item.keys = plan.getMask().buildRange(ix.b, ix.loc, firstQ, lastQ,
-                                          item.kvLen, plan.getMaskParams());
-    item.firstTile = ix.floorDiv(item.keys.begin, blockN);
-    Value tiles = ix.sub(ix.ceilDiv(item.keys.end, blockN), item.firstTile);
-    // An empty hull still is an item: someone writes its zeros.
-    Value empty =
-        ix.compare(arith::CmpIPredicate::sge, item.keys.begin, item.keys.end);
-    item.numTiles = ix.select(empty, zero, tiles);
-    return ix.max(item.numTiles, one);
-  }
 };
 
 } // namespace
@@ -207,7 +122,7 @@ void mla::expandForWork(
     llvm::function_ref<void(const ItemValues &, Value, Value, Value)> body) {
   Location loc = op.getLoc();
   PlanExpander expander(builder, plan, loc);
-  Index &ix = expander.ix;
+  ItemMath &ix = expander.ix;
   Value zero = expander.zero, one = expander.one;
   Value begin = ix.mul(op.getWorker(), expander.share);
   Value end = ix.add(begin, expander.share);
@@ -260,7 +175,7 @@ void mla::expandForSplit(
     llvm::function_ref<void(const ItemValues &, Value)> body) {
   Location loc = op.getLoc();
   PlanExpander expander(builder, plan, loc);
-  Index &ix = expander.ix;
+  ItemMath &ix = expander.ix;
   Value zero = expander.zero, one = expander.one, share = expander.share;
 
   // State: weight of the items before, how many they are, how many were split.
@@ -303,12 +218,6 @@ std::pair<Value, Value> mla::expandFullTiles(OpBuilder &builder, FullTilesOp op,
                                              PlanOp plan,
                                              const ItemValues &item,
                                              Value first, Value end) {
-  Index ix{builder, op.getLoc()};
-  Value keys = ix.constant(plan.getBlockN());
-  auto clamp = [&](Value tile, Value low) {
-    return ix.max(ix.min(tile, end), low);
-  };
-  Value begin = clamp(ix.ceilDiv(item.keys.innerBegin, keys), first);
-  Value stop = clamp(ix.floorDiv(item.keys.innerEnd, keys), begin);
-  return {begin, stop};
+  ItemMath math(builder, op.getLoc(), plan);
+  return fullTiles(math, item, first, end);
 }

@@ -16,27 +16,9 @@
 #ifndef MLA_CONVERSION_WORK_WORKLOOPS_H
 #define MLA_CONVERSION_WORK_WORKLOOPS_H
 
-#include "mla/Dialect/MLA/IR/MLA.h"
-#include "mlir/IR/Builders.h"
+#include "Items.h"
 
 namespace mlir::mla {
-
-/// What an `!mla.item` stands for; values of type index.
-struct ItemValues {
-  Value request, kvHead;
-  Value qBase;     ///< ragged: index of the request's first query; uniform: 0
-  Value qLen;      ///< queries of the request
-  Value kvLen;     ///< keys of the request
-  Value firstRow;  ///< first row of the block, of qLen * group
-  Value numRows;   ///< rows of the block that exist, 1..block_m
-  KeyRange keys;   ///< what the block's rows see
-  Value firstTile; ///< of the hull
-  Value numTiles;  ///< of the hull; 0 where no row sees a key
-  Value slot;      ///< for_work: partial slot of this piece
-  Value firstSlot, nextSlot,
-      slotStride; ///< for_split: the pieces' slots:
-                  ///< firstSlot, then nextSlot + i * slotStride
-};
 
 /// Emits the loops of a worker's pieces; calls `body` once, at the place where
 /// the code of a piece belongs.

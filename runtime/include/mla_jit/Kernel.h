@@ -33,23 +33,49 @@ struct ArgumentInfo {
 
 /// A kernel as the compiler describes it: `#mla.kernel` in plain data.
 struct KernelInfo {
-  enum class ParamKind : uint8_t { Pointer, Offset, Size, Stride, Scalar };
+  enum class ParamKind : uint8_t {
+    Pointer,
+    Offset,
+    Size,
+    Stride,
+    Scalar,
+    TensorMap
+  };
   /// Where a parameter comes from.
   enum class Source : uint8_t { Argument, Workspace, Worker, NumWorkers };
+  /// How to describe a tensor for TMA: `#mla.tensor_map`.
+  struct TensorMap {
+    int rank = 0;
+    /// Dimensions of the tensor, outermost first; the last is contiguous.
+    std::array<int, Tensor::kMaxRank> dims = {};
+    int64_t boxRows = 0, boxColumns = 0; ///< of one copy
+    int64_t swizzle = 0;                 ///< bytes; 0: none
+  };
   struct Param {
     ParamKind kind;
     Source source;
     int index; ///< of the argument or workspace buffer
     int dim;
+    TensorMap map = {}; ///< TensorMap
+  };
+  /// How a GPU launches an entry.
+  struct Launch {
+    int threads = 0;         ///< of a CTA
+    int64_t sharedBytes = 0; ///< dynamic, of a CTA
+    int ctasPerWorker = 1;
+    bool dependent = false; ///< may start before the kernel ahead has ended
   };
   struct Entry {
     std::string symbol;
     std::vector<Param> params;
+    Launch launch = {};
   };
-  /// A workspace tensor [count, shape...]: count workers or partial slots.
+  /// What a workspace tensor is counted by.
+  enum class Scope : uint8_t { Worker, Slot, Piece };
+  /// A workspace tensor [count, shape...].
   struct Buffer {
     std::string name;
-    bool perSlot;
+    Scope scope;
     int64_t bytesEach;
     int rank; ///< with the count
     std::array<int64_t, Tensor::kMaxRank> shape = {};
@@ -60,9 +86,14 @@ struct KernelInfo {
   std::vector<Buffer> workspace;
   std::string schedule; ///< the #mla.schedule, as text
   std::string mask;     ///< the mask, as text; empty if not known
+  std::string chip;     ///< of a GPU kernel; empty: the host
   int64_t blockM = 0, kvHeads = 0, group = 0;
+  int64_t rowBlocks = 1; ///< neighbouring row blocks that are done together
   int64_t defaultSplits =
       0; ///< pieces an item where num_splits is 0; 0: by worker
+  /// What makes the code slower than it was meant to be: spills, and the
+  /// assembler's notices.
+  std::vector<std::string> warnings;
 
   /// Position of an argument, or -1.
   int find(std::string_view name) const;
@@ -100,11 +131,14 @@ public:
   llvm::Error checkContents() const;
 
   int64_t batch() const;
-  /// Most row blocks that the launch has (for the sizes of the workspace).
+  /// Most row blocks that the launch has (for the sizes of the workspace),
+  /// those of each request and KV head as a multiple of the schedule's
+  /// row_blocks.
   int64_t maxItems() const;
 
 private:
   friend class Kernel;
+  friend class LaunchValues;
   struct Value {
     Tensor tensor;
     union {
@@ -118,33 +152,41 @@ private:
   std::vector<Value> values;
 };
 
-struct KernelState;
+class KernelState;
 
-/// A compiled and loaded kernel of the host target.
+/// A compiled and loaded kernel. Thread-safe.
 class Kernel {
 public:
   ~Kernel();
   const std::shared_ptr<const KernelInfo> &info() const;
   const std::vector<StageTime> &compileTimes() const;
-  /// Workers of the engine that made it.
+  /// Workers of the engine that made it: threads, or SMs.
   int numWorkers() const;
+  /// What a workspace has to be aligned to, in bytes.
+  size_t workspaceAlignment() const;
 
   /// Bytes of workspace that a launch with these arguments needs: with
   /// automatic splits 2 partial slots a worker, otherwise row blocks x splits,
-  /// and the workers' scratch.
+  /// and the workers' scratch. Reads no tensor.
   size_t workspaceBytes(const Arguments &arguments) const;
 
-  /// Runs on all workers and returns when done. `workspace` needs 64-byte
-  /// alignment and workspaceBytes() bytes, of any contents. Allocates nothing.
-  /// Launches of several threads share the workers and may
-  /// overlap: each needs a workspace of its own.
+  /// On the host: runs on all workers and returns when done; `stream` is null.
+  /// On a GPU: all tensors and the workspace are in memory of the device;
+  /// starts the entries on `stream` (a CUstream of the device's primary
+  /// context), waits for nothing, and may be captured into a graph, which is
+  /// to be gone before the kernel.
+  ///
+  /// `workspace` needs workspaceBytes() bytes of workspaceAlignment(), of any
+  /// contents. Allocates nothing. Launches of several threads may overlap: each
+  /// needs a workspace of its own.
   llvm::Error launch(const Arguments &arguments, void *workspace,
-                     size_t workspaceBytes) const;
+                     size_t workspaceBytes, void *stream = nullptr) const;
 
 private:
   friend class Engine;
   explicit Kernel(std::unique_ptr<KernelState> state);
   std::unique_ptr<KernelState> state;
+  std::shared_ptr<const KernelInfo> description; ///< state's
 };
 
 } // namespace mla_jit

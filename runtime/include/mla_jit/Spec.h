@@ -61,6 +61,9 @@ struct Spec {
   /// Splits are a function of each row's own length only, so that its bits do
   /// not depend on the batch it is in.
   bool rowLocalSplits = false;
+  /// Queries that a request is expected to have. Any number is right; the
+  /// schedule of a GPU is chosen for this one.
+  int64_t queries = 1;
   /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
   std::string schedule;
 };

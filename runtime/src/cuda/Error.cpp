@@ -29,6 +29,21 @@ llvm::Error mla_jit::cuda::refuse(ErrorKind kind, llvm::StringRef call,
       (call + " requires " + required + ", but got " + given).str());
 }
 
+llvm::Error mla_jit::cuda::inStage(llvm::StringRef stage, llvm::Error error) {
+  auto named = [&](const std::string &text) {
+    return ("stage '" + stage + "': " + text).str();
+  };
+  return llvm::handleErrors(
+      std::move(error),
+      [&](const DriverError &driver) {
+        return llvm::make_error<DriverError>(driver.kind(), driver.result(),
+                                             named(driver.message()));
+      },
+      [&](const llvm::ErrorInfoBase &other) {
+        return llvm::createStringError(named(other.message()));
+      });
+}
+
 llvm::StringRef mla_jit::cuda::toString(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::NoDriver:

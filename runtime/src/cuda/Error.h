@@ -60,6 +60,9 @@ private:
 llvm::Error refuse(ErrorKind kind, llvm::StringRef call,
                    const llvm::Twine &required, const llvm::Twine &given);
 
+/// The error with the stage before its text, of the same kind.
+llvm::Error inStage(llvm::StringRef stage, llvm::Error error);
+
 } // namespace mla_jit::cuda
 
 #endif // MLA_JIT_SRC_CUDA_ERROR_H

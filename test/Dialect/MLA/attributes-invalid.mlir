@@ -213,3 +213,8 @@ func.func @name_type(%a: i32, %b: i32 {mla.name = 7 : i64}) { return }
 
 // expected-error @+1 {{requires attributes of argument 0 to be 'mla.name' with a string, but got 'mla.nam' = "q"}}
 func.func @name_name(%a: i32 {mla.nam = "q"}) { return }
+
+// -----
+
+// expected-error @+1 {{requires 'mla.tensor_map' of argument 0 to be a #mla.tensor_map, but got "k"}}
+func.func @tensor_map_type(%a: i32 {mla.name = "k", mla.tensor_map = "k"}) { return }

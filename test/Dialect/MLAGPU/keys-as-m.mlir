@@ -3,6 +3,7 @@
 // checked by examples.test.
 // RUN: mla-opt %s --mla-gpu-verify-protocol --verify-roundtrip -o /dev/null
 
+#schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma>
 #s = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>  // scores rows x keys, and O rows x columns of V
 #row = #mla_gpu.slice<dim = 1, parent = #s>        // a value a row
 #lanes = #mla_gpu.lanes<parent = #s>               // a value a row and thread
@@ -21,11 +22,20 @@
 // Items: request, first tile, tiles, keys and keys that all rows see (both from the first tile on), destination, whole.
 !work = memref<?x7xindex>
 
-module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>} {
-func.func @keys_as_m(%map_kv: !map_kv, %map_q: !map_q, %table: memref<?x?xi32>, %work: !work, %items: memref<?xindex>,
-                     %out: memref<?x512xbf16>, %lse: memref<?xf32>, %part_o: memref<?x512xf32>, %part_lse: memref<?xf32>,
-                     %scale_log2: f32, %heads: i32, %rows: index, %cta: index) {
+module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"keys_as_m", []>], workspace = [], schedule = #schedule,
+    mask = #mla.causal, kv_heads = 1, group = 16>} {
+func.func @keys_as_m(
+    %map_kv: !map_kv {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 3], box = 64x576, swizzle = 128>},
+    %map_q: !map_q {mla.name = "q", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2], box = 16x576, swizzle = 128>},
+    %table: memref<?x?xi32> {mla.name = "table"}, %work: !work {mla.name = "work"},
+    %items: memref<?xindex> {mla.name = "items"}, %out: memref<?x512xbf16> {mla.name = "out"},
+    %lse: memref<?xf32> {mla.name = "lse"}, %part_o: memref<?x512xf32> {mla.name = "partial_out"},
+    %part_lse: memref<?xf32> {mla.name = "partial_lse"}, %scale_log2: f32 {mla.name = "scale_log2"},
+    %heads: i32 {mla.name = "heads"}, %rows32: i32 {mla.name = "rows"}, %cta: index {mla.name = "worker"})
+    attributes {mla.entry = 0} {
   // ---- setup
+  %rows = arith.index_cast %rows32 : i32 to index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

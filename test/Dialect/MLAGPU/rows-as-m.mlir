@@ -3,6 +3,7 @@
 // of its own tile's rope columns. 576/512 bf16, pages of 64. Run and checked by examples.test.
 // RUN: mla-opt %s --mla-gpu-verify-protocol --verify-roundtrip -o /dev/null
 
+#schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = whole, split_tiles = 1, stages = 3, row_blocks = 1, copy = tma>
 #s = #mla_gpu.mma<m = rows, instr = [64, 64, 16]>
 #o = #mla_gpu.mma<m = rows, instr = [64, 256, 16]>
 #q = #mla_gpu.mma<m = rows, instr = [64, 16, 16]>
@@ -28,17 +29,23 @@
 !lanes = tensor<64x4xf32, #lanes>
 !list = memref<?xindex>
 
-module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>} {
+module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"rows_as_m", []>], workspace = [], schedule = #schedule,
+    mask = #mla.none, kv_heads = 1, group = 16>} {
 // Turns of the CTA's ring are Q and then the pages of keys of each item. Item i: first turn (and, for the last, the end), 64 x
 // turn where its keys end, first row of the result. Turn: outer coordinate of the box and its first row, -1 for keys.
-func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !list, %row_of: !list, %items: index,
-                     %outer_of: !list, %box_row_of: !list, %scale_log2: f32, %out: memref<?x512xbf16>, %lse: memref<?xf32>,
-                     %rows: index) {
+func.func @rows_as_m(
+    %kv_map: !map {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 3], box = 64x64, swizzle = 128>},
+    %q_map: !map {mla.name = "q", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2], box = 64x64, swizzle = 128>},
+    %turn_of: !list {mla.name = "turn_of"}, %end_of: !list {mla.name = "end_of"}, %row_of: !list {mla.name = "row_of"},
+    %items32: i32 {mla.name = "items"}, %outer_of: !list {mla.name = "outer_of"}, %box_row_of: !list {mla.name = "box_row_of"},
+    %scale_log2: f32 {mla.name = "scale_log2"}, %out: memref<?x512xbf16> {mla.name = "out"},
+    %lse: memref<?xf32> {mla.name = "lse"}, %rows32: i32 {mla.name = "rows"}) attributes {mla.entry = 0} {
   // ---- setup
+  %items = arith.index_cast %items32 : i32 to index   %rows = arith.index_cast %rows32 : i32 to index
   %c0 = arith.constant 0 : index   %c1 = arith.constant 1 : index   %c3 = arith.constant 3 : index
   %c64 = arith.constant 64 : index   %c256 = arith.constant 256 : index   %c512 = arith.constant 512 : index
-  %ring = mla_gpu.alloc : !ring
-  %scales = mla_gpu.alloc : !mla_gpu.smem<3x64xf32>
+  %ring = mla_gpu.alloc : !ring   %scales = mla_gpu.alloc : !mla_gpu.smem<3x64xf32>
   %q_rope = mla_gpu.alloc : !t64  // Q columns 512-575 and 496-511; the others fit the registers
   %q_last = mla_gpu.alloc : !q16
   %left = mla_gpu.pipeline %ring[0:256] writer(tma) from("left") to("softmax", "left") : !ring
@@ -52,15 +59,12 @@ func.func @rows_as_m(%kv_map: !map, %q_map: !map, %turn_of: !list, %end_of: !lis
   mla_gpu.warp_specialize
   // ---- Q K^T and softmax
   role "softmax" warps(4) registers(184) {
-    %none = arith.constant dense<0xFF800000> : !s
-    %one = arith.constant dense<1.0> : !row
+    %none = arith.constant dense<0xFF800000> : !s   %one = arith.constant dense<1.0> : !row
     %m0 = arith.constant dense<-1.0e30> : !row  // finite: a row that sees no key keeps l = 0 and no NaN
     %l0 = arith.constant dense<0.0> : !lanes
-    %tiny = arith.constant dense<1.0e-30> : !row
-    %slack = arith.constant dense<8.0> : !lanes
+    %tiny = arith.constant dense<1.0e-30> : !row   %slack = arith.constant dense<8.0> : !lanes
     %key = mla_gpu.iota dim(1) : tensor<64x64xindex, #s>
-    %scale = mla_gpu.broadcast %scale_log2 : f32 -> !s
-    %scale_lanes = mla_gpu.broadcast %scale_log2 : f32 -> !lanes
+    %scale = mla_gpu.broadcast %scale_log2 : f32 -> !s   %scale_lanes = mla_gpu.broadcast %scale_log2 : f32 -> !lanes
     scf.for %i = %c0 to %items step %c1 {
       %n = memref.load %turn_of[%i] : !list   %i1 = arith.addi %i, %c1 : index   %next = memref.load %turn_of[%i1] : !list
       %end = memref.load %end_of[%i] : !list   %row = memref.load %row_of[%i] : !list

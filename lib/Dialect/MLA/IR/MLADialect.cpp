@@ -50,6 +50,13 @@ LogicalResult MLADialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    NamedAttribute attribute) {
   if (attribute.getName() == kName && isa<StringAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == kTensorMap) {
+    if (isa<TensorMapAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError("requires '")
+           << kTensorMap << "' of argument " << index
+           << " to be a #mla.tensor_map, but got " << attribute.getValue();
+  }
   return op->emitOpError("requires attributes of argument ")
          << index << " to be '" << kName << "' with a string, but got '"
          << attribute.getName().getValue() << "' = " << attribute.getValue();

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The one place that asks LLVM, or this machine, what a CPU can do.
+// The one place that asks LLVM, or this machine, what a CPU can do, and that
+// knows the memories of GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,6 +90,44 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
 }
 
 namespace {
+struct Chip {
+  StringLiteral name;
+  int64_t smemBytes; ///< of one CTA, as a launch may ask for
+  int64_t l2Bytes;   ///< of the largest device with this chip
+  bool lowered;      ///< has the wgmma and TMA that dataflows are made of
+};
+} // namespace
+
+static constexpr Chip kChips[] = {
+    {"sm_80", 166912, 40 << 20, false},
+    {"sm_86", 101376, 6 << 20, false},
+    {"sm_89", 101376, 96 << 20, false},
+    {"sm_90", 232448, 60 << 20, false}, // without wgmma: that is sm_90a
+    {"sm_90a", 232448, 60 << 20, true},
+    {"sm_100a", 232448, 126 << 20, false},
+    {"sm_103a", 232448, 126 << 20, false},
+    {"sm_120a", 101376, 96 << 20, false},
+};
+
+FailureOr<TargetAttr> mla::makeCudaTarget(MLIRContext *context, StringRef chip,
+                                          std::string &reason) {
+  std::string lowered;
+  const Chip *found = nullptr;
+  for (const Chip &known : kChips) {
+    if (known.lowered)
+      lowered += (lowered.empty() ? "" : ", ") + known.name.str();
+    if (known.name == chip)
+      found = &known;
+  }
+  if (found && found->lowered)
+    return TargetAttr::get(context, chip, found->smemBytes, found->l2Bytes);
+  reason = ("requires a GPU that kernels can be lowered to (" + lowered +
+            "), but got " + (found ? "'" : "the unknown '") + chip + "'")
+               .str();
+  return failure();
+}
+
+namespace {
 struct AttachTarget : public mla::impl::AttachTargetBase<AttachTarget> {
   using Base::Base;
 
@@ -97,9 +136,12 @@ struct AttachTarget : public mla::impl::AttachTargetBase<AttachTarget> {
     if (module->hasAttr(MLADialect::kTarget))
       return;
     std::string reason;
-    FailureOr<TargetAttr> target = makeHostTarget(&getContext(), cpu, reason);
+    bool isGPU = !chip.empty();
+    FailureOr<TargetAttr> target =
+        isGPU ? makeCudaTarget(&getContext(), chip, reason)
+              : makeHostTarget(&getContext(), cpu, reason);
     if (failed(target)) {
-      module.emitError("option 'cpu' ") << reason;
+      module.emitError(isGPU ? "option 'chip' " : "option 'cpu' ") << reason;
       return signalPassFailure();
     }
     module->setAttr(MLADialect::kTarget, *target);

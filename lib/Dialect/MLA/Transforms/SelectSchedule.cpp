@@ -9,6 +9,7 @@
 #include "mla/Dataflow/Dataflow.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -40,13 +41,18 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
           << split << "'";
       return signalPassFailure();
     }
+    if (queries < 1) {
+      getOperation().emitError("option 'queries' requires at least 1, but got ")
+          << queries.getValue();
+      return signalPassFailure();
+    }
     WalkResult result = getOperation().walk([&](DecodeOp op) -> WalkResult {
       if (!target)
         return op.emitOpError("requires a module with 'mla.target' "
                               "(see mla-attach-target), but got none");
       if (op.getSchedule())
         return checkGiven(op, target, *policy);
-      return select(op, target, *policy);
+      return select(op, target, *policy, queries);
     });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -65,7 +71,8 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     if (!dataflow->supportsTarget(target))
       return op.emitOpError("requires a dataflow for target '")
              << target.getKind().getValue() << "', but got '" << name << "'";
-    if (std::optional<std::string> reason = dataflow->check(target, schedule))
+    if (std::optional<std::string> reason =
+            dataflow->checkProblem(op, target, schedule))
       return op.emitOpError("has a schedule that cannot be lowered: ")
              << *reason;
     // Row-local splits are a promise; the other policies are a preference.
@@ -79,16 +86,29 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
   }
 
   static LogicalResult select(DecodeOp op, TargetAttr target,
-                              SplitPolicy policy) {
+                              SplitPolicy policy, int64_t queries) {
     SmallVector<Candidate> candidates;
-    for (const std::unique_ptr<Dataflow> &dataflow : getDataflows())
-      if (dataflow->supportsTarget(target))
-        for (ScheduleAttr schedule : dataflow->enumerate(op, target))
+    SmallVector<std::string> reasons;
+    for (const std::unique_ptr<Dataflow> &dataflow : getDataflows()) {
+      if (!dataflow->supportsTarget(target))
+        continue;
+      for (ScheduleAttr schedule : dataflow->enumerate(op, target, queries)) {
+        std::optional<std::string> reason =
+            dataflow->checkProblem(op, target, schedule);
+        if (!reason)
           candidates.push_back(
-              {schedule, dataflow->cost(op, target, schedule)});
-    if (candidates.empty())
-      return op.emitOpError("has no schedule for target '")
-             << target.getKind().getValue() << "'";
+              {schedule, dataflow->cost(op, target, schedule, queries)});
+        else if (!llvm::is_contained(reasons, *reason))
+          reasons.push_back(*reason);
+      }
+    }
+    if (candidates.empty()) {
+      InFlightDiagnostic diag = op.emitOpError("has no schedule for target '")
+                                << target.getKind().getValue() << "'";
+      if (!reasons.empty())
+        diag << ": " << llvm::join(reasons, "; ");
+      return diag;
+    }
     llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
       return a.cost < b.cost;
     });

@@ -125,14 +125,24 @@ static LogicalResult nameArguments(func::FuncOp func, DecodeOp op) {
   return success();
 }
 
+/// Tensor cores multiply P in q's type; vectors keep it as it was computed.
+static Type getWeightType(DecodeOp op) {
+  auto target = op->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>(
+      MLADialect::kTarget);
+  if (target && target.isCuda())
+    return cast<MemRefType>(op.getQ().getType()).getElementType();
+  return Float32Type::get(op.getContext());
+}
+
 namespace {
 
 class Tiler {
 public:
-  Tiler(func::FuncOp func, DecodeOp op)
+  /// `weightType`: of P, where it is multiplied by V.
+  Tiler(func::FuncOp func, DecodeOp op, Type weightType)
       : func(func), op(op), schedule(*op.getSchedule()), builder(op),
         loc(op.getLoc()), f32(builder.getF32Type()), rows(schedule.getBlockM()),
-        keys(schedule.getBlockN()) {}
+        keys(schedule.getBlockN()), weightType(weightType) {}
 
   void run() {
     Value worker =
@@ -208,8 +218,8 @@ private:
     Value scores = buildScore(raw, item, tile);
     Value masked = MaskOp::create(builder, loc, scores, plan, item, tile);
     auto step = SoftmaxStepOp::create(
-        builder, loc, scoreType, state[1].getType(), state[1].getType(),
-        state[1].getType(), masked, state[1], state[2]);
+        builder, loc, tensor({rows, keys}, weightType), state[1].getType(),
+        state[1].getType(), state[1].getType(), masked, state[1], state[2]);
     Value o =
         PVOp::create(builder, loc, step.getP(), kv, state[0], step.getAlpha());
     return {o, step.getNewMax(), step.getNewSum()};
@@ -245,6 +255,7 @@ private:
   Location loc;
   Type f32;
   int64_t rows, keys;
+  Type weightType;
 };
 
 struct Tile : public mla::impl::TileBase<Tile> {
@@ -284,7 +295,7 @@ struct Tile : public mla::impl::TileBase<Tile> {
       }
     if (failed(nameArguments(func, op)))
       return failure();
-    Tiler(func, op).run();
+    Tiler(func, op, getWeightType(op)).run();
     return success();
   }
 };

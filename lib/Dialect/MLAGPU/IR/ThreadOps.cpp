@@ -61,17 +61,24 @@ LogicalResult MergeOp::verify() {
                        "rows of f32, contiguous, but got ")
            << partialOut << " and " << partialLse;
   auto out = cast<MemRefType>(getOut().getType());
-  auto lse = cast<MemRefType>(getLse().getType());
-  if (out.getRank() < 2 || out.getRank() > 3 ||
-      lse.getRank() != out.getRank() - 1 || !lse.getElementType().isF32() ||
+  MemRefType lse = getLse() ? cast<MemRefType>(getLse().getType()) : nullptr;
+  auto wrongDestination = [&]() -> LogicalResult {
+    InFlightDiagnostic error =
+        emitOpError("(merge_c2) requires one or two dimensions of rows, the "
+                    "second static, and ")
+        << partialOut.getDimSize(2) << " contiguous columns, but got " << out;
+    if (lse)
+      error << " and " << lse;
+    return error;
+  };
+  int64_t rank = out.getRank() - 1;
+  if (rank < 1 || rank > 2 || !out.isLastDimUnitStride() ||
       out.getShape().back() != partialOut.getDimSize(2) ||
-      !out.isLastDimUnitStride() ||
-      (out.getRank() == 3 && (out.isDynamicDim(1) || lse.isDynamicDim(1) ||
-                              out.getDimSize(1) != lse.getDimSize(1))))
-    return emitOpError("(merge_c2) requires one or two dimensions of rows, the "
-                       "second static, and ")
-           << partialOut.getDimSize(2) << " contiguous columns, but got " << out
-           << " and " << lse;
+      (rank == 2 && out.isDynamicDim(1)))
+    return wrongDestination();
+  if (lse && (lse.getRank() != rank || !lse.getElementType().isF32() ||
+              (rank == 2 && lse.getDimSize(1) != out.getDimSize(1))))
+    return wrongDestination();
   if ((*this)->getParentOfType<WarpSpecializeOp>())
     return emitOpError("(merge_c3) requires to be outside of roles");
   return success();

@@ -9,6 +9,7 @@
 #include "Counts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,15 +51,15 @@ Count *Counts::intern(Operation &op, unsigned result,
       number(op.getDiscardableAttrDictionary().getAsOpaquePointer()),
       number(op.getResult(result).getType().getAsOpaquePointer()), result};
   // What is not a count is known by its name: a memory, mostly.
-  unsigned next = 0;
+  for (Count *operand : operands)
+    key.push_back(number(operand));
   for (Value operand : op.getOperands())
-    key.push_back(isCount(operand.getType())
-                      ? number(operands[next++])
-                      : number(root(operand).getAsOpaquePointer()));
+    if (!isCount(operand.getType()))
+      key.push_back(number(root(operand).getAsOpaquePointer()));
   Count *&count = ops[key];
   if (!count)
     count = &all.emplace_back(
-        Count{{}, op.getLoc(), &op, SmallVector<Count *, 2>(operands)});
+        Count{{}, op.getLoc(), &op, result, SmallVector<Count *, 2>(operands)});
   return count;
 }
 
@@ -83,6 +84,16 @@ void Counts::compute(Operation &op) {
   for (OpResult result : op.getResults())
     if (isCount(result.getType()))
       values[result] = intern(op, result.getResultNumber(), operands);
+}
+
+void Counts::select(Operation &branch, unsigned result, Count *condition,
+                    Count *yes, Count *no) {
+  values[branch.getResult(result)] =
+      intern(branch, result, {condition, yes, no});
+}
+
+static bool isSelect(Operation *op) {
+  return isa_and_nonnull<arith::SelectOp, scf::IfOp>(op);
 }
 
 /// What an arith op gives for known operands.
@@ -112,7 +123,6 @@ static std::optional<int64_t> evaluate(Operation *op, ArrayRef<int64_t> v) {
       .Case([&](arith::AndIOp) { return v[0] & v[1]; })
       .Case([&](arith::OrIOp) { return v[0] | v[1]; })
       .Case([&](arith::XOrIOp) { return v[0] ^ v[1]; })
-      .Case([&](arith::SelectOp) { return v[0] ? v[1] : v[2]; })
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
             arith::ExtUIOp, arith::TruncIOp>([&](auto) { return v[0]; })
       .Case([&](arith::CmpIOp cmp) {
@@ -135,16 +145,16 @@ Count *Counts::canonical(Count *count) {
     operands.push_back(value ? known(*value) : operand);
   }
   // By the operands' values: the same element, however its index was computed.
-  for (auto [i, result] : llvm::enumerate(count->op->getResults()))
-    if (isCount(result.getType()))
-      return intern(*count->op, i, operands);
-  return count;
+  return intern(*count->op, count->result, operands);
 }
 
 std::optional<int64_t> Counts::resolve(Count *count) {
   if (count->value || !count->op)
     return count->value;
   SmallVector<int64_t> operands;
+  if (isSelect(count->op))
+    if (std::optional<int64_t> condition = resolve(count->operands[0]))
+      return count->value = resolve(count->operands[*condition ? 1 : 2]);
   for (Count *operand : count->operands)
     if (std::optional<int64_t> value = resolve(operand))
       operands.push_back(*value);
@@ -193,10 +203,27 @@ int64_t Counts::demand(Count *count, ArrayRef<int64_t> candidates) {
       return *resolve(count);
     }
   }
+  if (isSelect(count->op)) {
+    bool yes = demandCondition(count->operands[0]);
+    demand(count->operands[yes ? 1 : 2], candidates);
+    return *resolve(count);
+  }
+  // max(x, c): x is chosen, c and below c.
+  if (isa_and_nonnull<arith::MaxSIOp>(count->op))
+    for (auto [i, operand] : llvm::enumerate(count->operands)) {
+      std::optional<int64_t> least = resolve(count->operands[1 - i]);
+      if (!least || resolve(operand))
+        continue;
+      SmallVector<int64_t> above{*least - 1};
+      llvm::copy_if(candidates, std::back_inserter(above),
+                    [&](int64_t candidate) { return candidate >= *least; });
+      demand(operand, above);
+      return *resolve(count);
+    }
   return choose(count, candidates, /*condition=*/false);
 }
 
-bool Counts::demandCondition(Count *count, int64_t mostTrips) {
+bool Counts::demandCondition(Count *count) {
   if (std::optional<int64_t> value = resolve(count))
     return *value;
   if (auto cmp = dyn_cast_or_null<arith::CmpIOp>(count->op)) {

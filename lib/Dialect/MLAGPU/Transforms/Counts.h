@@ -27,13 +27,15 @@ struct Count {
   std::optional<int64_t> value = {};
   std::optional<Location> loc = {};
   Operation *op = nullptr;
+  unsigned result = 0; ///< of the op
   SmallVector<Count *, 2> operands = {};
 };
 
 class Counts {
 public:
-  Counts(Choices &choices, SmallVector<Assumption> &assumptions)
-      : choices(choices), assumptions(assumptions) {}
+  Counts(Choices &choices, SmallVector<Assumption> &assumptions,
+         int64_t mostTrips)
+      : choices(choices), assumptions(assumptions), mostTrips(mostTrips) {}
 
   Count *known(int64_t value);
   Count *get(Value value);
@@ -43,6 +45,9 @@ public:
 
   /// Sets the integer results of an op.
   void compute(Operation &op);
+  /// Sets a result of a branch to one of two values.
+  void select(Operation &branch, unsigned result, Count *condition, Count *yes,
+              Count *no);
   /// Sets them to values that equal no others.
   void setUnknown(Operation &op);
 
@@ -51,7 +56,7 @@ public:
   /// The value; if it is not known, one of the candidates, by choice.
   int64_t demand(Count *count, ArrayRef<int64_t> candidates);
   /// The same of a condition: both ways.
-  bool demandCondition(Count *count, int64_t mostTrips);
+  bool demandCondition(Count *count);
 
 private:
   Value root(Value value) const {
@@ -66,6 +71,7 @@ private:
 
   Choices &choices;
   SmallVector<Assumption> &assumptions;
+  int64_t mostTrips;
   std::deque<Count> all;
   llvm::DenseMap<Value, Count *> values;
   llvm::DenseMap<Value, Value> aliases;

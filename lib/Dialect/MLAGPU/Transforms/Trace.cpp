@@ -68,12 +68,14 @@ struct Tracer::Impl {
   Impl(func::FuncOp func, int64_t mostTrips, Choices &choices,
        SmallVector<Trace> &traces, SmallVector<Assumption> &assumptions)
       : func(func), mostTrips(mostTrips), traces(traces),
-        counts(choices, assumptions), assumptions(assumptions) {}
+        counts(choices, assumptions, mostTrips), assumptions(assumptions) {}
 
   LogicalResult runBlock(Block &block);
   LogicalResult runOp(Operation &op);
   LogicalResult runFor(scf::ForOp loop);
   LogicalResult runIf(scf::IfOp branch);
+  /// A branch without verbs: which way it goes matters where its values do.
+  LogicalResult runSelect(scf::IfOp branch);
   LogicalResult runCall(func::CallOp call);
   LogicalResult runVerb(Operation &op, Value pipeline, Value number);
   LogicalResult access(Operation &op, Value tile, bool writes,
@@ -237,11 +239,10 @@ LogicalResult Tracer::Impl::runFor(scf::ForOp loop) {
 LogicalResult Tracer::Impl::runIf(scf::IfOp branch) {
   bool hasCounts = llvm::any_of(branch.getResultTypes(),
                                 [](Type type) { return type.isIntOrIndex(); });
-  if (!hasCounts && !isRelevant(branch.getThenRegion()) &&
+  if (!isRelevant(branch.getThenRegion()) &&
       !isRelevant(branch.getElseRegion()))
-    return success();
-  bool taken =
-      counts.demandCondition(counts.get(branch.getCondition()), mostTrips);
+    return hasCounts ? runSelect(branch) : success();
+  bool taken = counts.demandCondition(counts.get(branch.getCondition()));
   Region &region = taken ? branch.getThenRegion() : branch.getElseRegion();
   if (region.empty())
     return success();
@@ -250,6 +251,18 @@ LogicalResult Tracer::Impl::runIf(scf::IfOp branch) {
   for (auto [result, value] : llvm::zip(
            branch.getResults(), region.front().getTerminator()->getOperands()))
     copy(result, value);
+  return success();
+}
+
+LogicalResult Tracer::Impl::runSelect(scf::IfOp branch) {
+  for (Region *region : branch.getRegions())
+    if (failed(runBlock(region->front())))
+      return failure();
+  for (auto [i, yes, no] : llvm::enumerate(branch.thenYield()->getOperands(),
+                                           branch.elseYield()->getOperands()))
+    if (yes.getType().isIntOrIndex())
+      counts.select(*branch, i, counts.get(branch.getCondition()),
+                    counts.get(yes), counts.get(no));
   return success();
 }
 

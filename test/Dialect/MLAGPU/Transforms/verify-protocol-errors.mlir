@@ -371,6 +371,35 @@ func.func @never_read() {
 
 // -----
 
+// Without tiles, "a" makes one trip and "b" none.
+func.func @at_least_one(%counts: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note @+1 {{of this pipeline}}
+  %x = mla_gpu.pipeline slots(2) writer(threads) from("a") to("b")
+  mla_gpu.warp_specialize
+  role "a" warps(4) {
+    // expected-note @+1 {{where this is 0}}
+    %tiles = memref.load %counts[%c0] : memref<?xindex>
+    %slots = arith.maxsi %tiles, %c1 : index
+    scf.for %k = %c0 to %slots step %c1 {
+      mla_gpu.acquire %x[%k] : !mla_gpu.pipeline<2>
+      // expected-error @+1 {{(protocol_c5) hands over slot 0, which role 'b' never waits for}}
+      mla_gpu.commit %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  role "b" warps(4) {
+    %tiles = memref.load %counts[%c0] : memref<?xindex>
+    scf.for %k = %c0 to %tiles step %c1 {
+      mla_gpu.wait %x[%k] : !mla_gpu.pipeline<2>
+      mla_gpu.release %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  return
+}
+
+// -----
+
 // Half of what is read was not written for this slot.
 func.func @half_written(%m: !mla_gpu.tensor_map<?x64xbf16, box = 64x64>) {
   %c0 = arith.constant 0 : index

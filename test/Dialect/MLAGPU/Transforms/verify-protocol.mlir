@@ -75,6 +75,73 @@ func.func @items(%counts: memref<?xindex>, %items: index) {
   return
 }
 
+// At least one slot, so 0 and 1 tiles take as many. Whether there is a page is no choice: that
+// branch has no verbs, and nothing that has depends on its value.
+// CHECK: "7 choices of counts, up to 6 trips"
+func.func @at_least_one(%counts: memref<?xindex>, %pages: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = mla_gpu.pipeline slots(2) writer(threads) from("a") to("b")
+  mla_gpu.warp_specialize
+  role "a" warps(4) {
+    %tiles = memref.load %counts[%c0] : memref<?xindex>
+    %slots = arith.maxsi %tiles, %c1 : index
+    scf.for %k = %c0 to %slots step %c1 {
+      %some = memref.load %counts[%k] : memref<?xindex>
+      %is_page = arith.cmpi slt, %k, %some : index
+      %page = scf.if %is_page -> (index) {
+        %there = memref.load %pages[%k] : memref<?xindex>
+        scf.yield %there : index
+      } else {
+        scf.yield %c0 : index
+      }
+      mla_gpu.acquire %x[%k] : !mla_gpu.pipeline<2>
+      mla_gpu.commit %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  role "b" warps(4) {
+    %tiles = memref.load %counts[%c0] : memref<?xindex>
+    %none = arith.cmpi eq, %tiles, %c0 : index
+    scf.if %none {
+      mla_gpu.wait %x[%c0] : !mla_gpu.pipeline<2>
+      mla_gpu.release %x[%c0] : !mla_gpu.pipeline<2>
+    }
+    scf.for %k = %c0 to %tiles step %c1 {
+      mla_gpu.wait %x[%k] : !mla_gpu.pipeline<2>
+      mla_gpu.release %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  return
+}
+
+// The value of such a branch is a choice where it matters, the same in both roles: 2 trips, or 0 to 6.
+// CHECK: "8 choices of counts, up to 6 trips"
+func.func @branch(%c: i1, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %x = mla_gpu.pipeline slots(2) writer(threads) from("a") to("b")
+  %ab:2 = scf.if %c -> (index, index) {
+    scf.yield %c0, %c2 : index, index
+  } else {
+    scf.yield %c1, %n : index, index
+  }
+  mla_gpu.warp_specialize
+  role "a" warps(4) {
+    scf.for %k = %c0 to %ab#1 step %c1 {
+      mla_gpu.acquire %x[%k] : !mla_gpu.pipeline<2>
+      mla_gpu.commit %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  role "b" warps(4) {
+    scf.for %k = %c0 to %ab#1 step %c1 {
+      mla_gpu.wait %x[%k] : !mla_gpu.pipeline<2>
+      mla_gpu.release %x[%k] : !mla_gpu.pipeline<2>
+    }
+  }
+  return
+}
+
 // A way back makes the first pipeline's own release needless.
 // CHECK: "from 'a': waited for by 'b'; release by nobody waited for"
 // CHECK: "from 'b': waited for by 'a'; release by nobody waited for"

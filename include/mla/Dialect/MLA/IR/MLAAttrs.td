@@ -272,10 +272,11 @@ def MLA_BufferScope : MLA_Enum<"BufferScope", "what a workspace buffer is counte
 def MLA_Buffer : MLA_Attr<"Buffer", "buffer"> {
   let summary = "a tensor that lives in the workspace of a launch";
   let description = [{
-    A tensor `[count, ...]`, where count is the number of workers; or of partial
-    slots: 2 a worker with automatic splits, row blocks x splits otherwise; or of pieces
-    of work: row blocks (of each request and KV head, as a multiple of the schedule's
-    `row_blocks`) x splits (1 if automatic), and one more a worker.
+    A tensor `[count, ...]`, where count is the number of workers (of a GPU: the CTAs
+    of the first entry); or of partial slots: 2 a worker with automatic splits, row
+    blocks x splits otherwise; or of pieces of work: row blocks x splits (1 if
+    automatic), and one more a worker. Row blocks of each request and KV head count as
+    a multiple of the schedule's `row_blocks`.
 
     Example: `#mla.buffer<"partial_out", slot, memref<?x16x512xf32>>`
   }];

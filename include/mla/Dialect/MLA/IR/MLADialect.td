@@ -40,6 +40,9 @@ def MLA_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kEntry = "mla.entry";
     /// Argument attribute: the name that the runtime binds the argument by.
     static constexpr ::llvm::StringLiteral kName = "mla.name";
+    /// Argument attribute of a tensor map: how it describes the tensor that the
+    /// argument is named by (`#mla.tensor_map`).
+    static constexpr ::llvm::StringLiteral kTensorMap = "mla.tensor_map";
     /// Function attribute: the `#mla.schedule` that an entry was tiled by.
     static constexpr ::llvm::StringLiteral kSchedule = "mla.schedule";
 

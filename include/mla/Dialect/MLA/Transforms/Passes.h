@@ -30,6 +30,11 @@ namespace mlir::mla {
 FailureOr<TargetAttr> makeHostTarget(MLIRContext *context, StringRef cpu,
                                      std::string &reason);
 
+/// Describes a GPU by its architecture, as in sm_90a. Fails with a reason for
+/// one that is unknown or that no dataflow can be lowered to.
+FailureOr<TargetAttr> makeCudaTarget(MLIRContext *context, StringRef chip,
+                                     std::string &reason);
+
 /// Names of the arguments that passes add to entries.
 namespace argument_names {
 inline constexpr llvm::StringLiteral kWorker = "worker";
@@ -37,9 +42,14 @@ inline constexpr llvm::StringLiteral kNumWorkers = "num_workers";
 inline constexpr llvm::StringLiteral kPartialOut = "partial_out";
 inline constexpr llvm::StringLiteral kPartialLse = "partial_lse";
 inline constexpr llvm::StringLiteral kScratch = "scratch";
+inline constexpr llvm::StringLiteral kWorkList = "work_list";
+inline constexpr llvm::StringLiteral kWorkRange = "work_range";
+inline constexpr llvm::StringLiteral kSplitList = "split_list";
+inline constexpr llvm::StringLiteral kSplitCount = "split_count";
 /// All of them: no argument of a problem may have such a name.
 inline constexpr llvm::StringLiteral kReserved[] = {
-    kWorker, kNumWorkers, kPartialOut, kPartialLse, kScratch};
+    kWorker,   kNumWorkers, kPartialOut, kPartialLse, kScratch,
+    kWorkList, kWorkRange,  kSplitList,  kSplitCount};
 } // namespace argument_names
 
 /// Appends an argument with an `mla.name` to a function, and returns it.

@@ -15,11 +15,14 @@ def AttachTarget : Pass<"mla-attach-target", "::mlir::ModuleOp"> {
   let summary = "puts a #mla.target on the module";
   let description = [{
     Describes a CPU by LLVM's name of it: `native` is the one that this process
-    runs on, others are `x86-64-v3`, `x86-64-v4`, `znver4`, ... A module that has
-    a target keeps it.
+    runs on, others are `x86-64-v3`, `x86-64-v4`, `znver4`, ... With a `chip`
+    (`sm_90a`) the target is that GPU instead. A module that has a target keeps
+    it.
   }];
   let options = [
-    Option<"cpu", "cpu", "std::string", "\"native\"", "CPU to compile for">];
+    Option<"cpu", "cpu", "std::string", "\"native\"", "CPU to compile for">,
+    Option<"chip", "chip", "std::string", "\"\"",
+           "GPU to compile for: sm_90a. None: for the CPU">];
   let dependentDialects = ["::mlir::mla::MLADialect"];
 }
 
@@ -30,10 +33,14 @@ def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
     (docs/dataflows.md). A schedule that is there is checked and kept. An analysis
     remark (`--remarks-filter=mla`) gives the choice and the next best with their
     costs.
+
+    `queries` only chooses: the kernel is right for any number of them.
   }];
   let options = [
     Option<"split", "split", "std::string", "\"balanced\"",
-           "split policy of chosen schedules: whole, balanced or row_local">];
+           "split policy of chosen schedules: whole, balanced or row_local">,
+    Option<"queries", "queries", "int64_t", "1",
+           "queries that a request typically has">];
   let dependentDialects = ["::mlir::mla::MLADialect"];
 }
 

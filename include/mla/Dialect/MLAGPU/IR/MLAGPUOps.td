@@ -373,7 +373,7 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
     of the partial buffers, piece i > 0 in `next` + (i - 1) * `stride`. The rows' columns
     are divided among `parts` CTAs, of which this is number `part`. Results go to packed
     rows `row` and on (see `mla_gpu.store_rows`) of `out`, rounded to its element type,
-    and, unless that is null, of `lse`, as natural logarithms. (0, -inf) is the identity;
+    and, where that is given and not null, of `lse`, as natural logarithms. (0, -inf) is the identity;
     rows of which all pieces are that give (0, -inf).
 
     Example:
@@ -398,12 +398,13 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
     Arg<AnyMemRef, "", [MemRead]>:$partial_lse,
     Index:$first, Index:$next, Index:$stride, Index:$pieces, Index:$count,
     Index:$part, Index:$parts,
-    Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<AnyMemRef, "", [MemWrite]>:$lse, Index:$row);
+    Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<Optional<AnyMemRef>, "", [MemWrite]>:$lse,
+    Index:$row);
   let assemblyFormat = [{
     $partial_out `,` $partial_lse `slots` `(` $first `,` $next `,` $stride `)`
     `pieces` `(` $pieces `)` `count` `(` $count `)` `part` `(` $part `,` $parts `)`
-    `to` $out `,` $lse `[` $row `]` attr-dict
-    `:` type($partial_out) `,` type($partial_lse) `,` type($out) `,` type($lse)
+    `to` $out (`,` $lse^)? `[` $row `]` attr-dict
+    `:` type($partial_out) `,` type($partial_lse) `,` type($out) (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
 }

@@ -74,7 +74,8 @@ def MLAGPU_GatherOp : MLAGPU_Op<"gather", [SingleBlock]> {
     * (gather_c2) the region takes an index and yields one for each dimension of the
       source but the last; it has no op of this dialect.
   }];
-  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, MLAGPU_TileType:$tile);
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+    Arg<MLAGPU_TileType, "", [MemWrite]>:$tile);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $source `to` $tile $body attr-dict `:` type($source) `,` type($tile)

@@ -1,0 +1,193 @@
+//===- EmitCopies.cpp -----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Copies to shared memory: by TMA, row by row, and of zeros.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMEmitter.h"
+
+using namespace mlir;
+using namespace mlir::mla_gpu;
+
+/// What one thread copies or clears at once, and how many neighbours share a
+/// row, so that a warp's accesses are whole 128-byte lines.
+static constexpr int64_t kChunkBytes = 16, kRowThreads = 8;
+
+LogicalResult NVVMEmitter::emitCopyOp(Operation &op) {
+  if (auto load = dyn_cast<TMALoadOp>(op))
+    return emitTMALoad(load);
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return emitGather(gather);
+  emitClearRows(cast<ClearRowsOp>(op));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
+  SharedTile &dest = tile(op.getTile());
+  Value barrier = fullBarriers.lookup(dest.storage);
+  if (!barrier)
+    return op.emitOpError("requires a tile of a slot of a pipeline with "
+                          "writer(tma), which the copy arrives on");
+  TensorMapType map = op.getMap().getType();
+  TileType type = dest.type;
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t width = type.getSwizzle() ? type.getSwizzleColumns() : dest.columns;
+  bool isWide = map.getBoxColumns() > width;
+  int64_t boxes = type.getColumns() / map.getBoxColumns();
+  if (map.getBoxColumns() % width || dest.rows != type.getRows())
+    return op.emitOpError("requires boxes of whole column tiles of ")
+           << width << " columns and of all " << dest.rows
+           << " rows of the storage, but got " << map.getBoxColumns() << " and "
+           << type.getRows();
+  size_t rank = op.getCoordinates().size() + isWide;
+  if (rank > 5)
+    return op.emitOpError("requires at most 5 dimensions, but got ") << rank;
+
+  // Innermost first. A wide box is one of column tiles: the number of the tile
+  // is the dimension behind the row.
+  std::string text = "{\n.reg .b64 policy;\n.reg .b32 column;\n";
+  std::string constraints = "b,r,l,r";
+  int64_t columnTileBytes = dest.rows * width * elementBytes;
+  Value address = dest.address;
+  if (dest.beginColumn)
+    address = add(address, i32(dest.beginColumn / width * columnTileBytes));
+  SmallVector<Value> operands = {elected(), address, scalar(op.getMap()),
+                                 barrier};
+  auto operand = [&](Value value) {
+    operands.push_back(value);
+    constraints += ",r";
+    return "$" + std::to_string(operands.size() - 1);
+  };
+  auto coordinates = llvm::map_to_vector(llvm::reverse(op.getCoordinates()),
+                                         [&](Value v) { return scalar(v); });
+  Value column = coordinates[0];
+  std::string stepped, others;
+  if (isWide) {
+    Value columnTile = arith::DivUIOp::create(b, loc, column, i32(width));
+    stepped = operand(columnTile);
+  } else {
+    stepped = operand(column);
+  }
+  std::string row = coordinates.size() > 1 ? operand(coordinates[1]) : "";
+  for (size_t i = 2; i < coordinates.size(); ++i)
+    others += ", " + operand(coordinates[i]);
+
+  if (announcesItself(op))
+    text += "@$0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], " +
+            std::to_string(type.getBytes()) + ";\n";
+  text += "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n";
+  int64_t step = isWide ? map.getBoxColumns() / width : map.getBoxColumns();
+  int64_t boxBytes = dest.rows * map.getBoxColumns() * elementBytes;
+  for (int64_t i = 0; i < boxes; ++i) {
+    text +=
+        "add.s32 column, " + stepped + ", " + std::to_string(i * step) + ";\n";
+    std::string at = isWide ? "0, " + row + ", column" : "column";
+    if (!isWide && !row.empty())
+      at += ", " + row;
+    text += "@$0 cp.async.bulk.tensor." + std::to_string(rank) +
+            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+            ".L2::cache_hint [$1+" +
+            std::to_string(i * boxBytes) + "], [$2, {" + at + others +
+            "}], [$3], policy;\n";
+  }
+  ptx(text + "}", constraints, {}, operands);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Row by row
+//===----------------------------------------------------------------------===//
+
+LogicalResult NVVMEmitter::emitGather(GatherOp op) {
+  SharedTile &dest = tile(op.getTile());
+  TileType type = dest.type;
+  GlobalMemory &source = memory(op.getSource());
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t chunkColumns = kChunkBytes / elementBytes;
+  if (type.getColumns() % chunkColumns)
+    return op.emitOpError("requires rows of whole 16 bytes, but got ")
+           << type.getColumns() * elementBytes;
+  int64_t chunks = type.getColumns() / chunkColumns;
+  int64_t rowsAtOnce = roleThreads() / kRowThreads;
+
+  // Each thread asks for its rows once, and copies every eighth chunk of them.
+  auto loop = scf::ForOp::create(b, loc, shr(thread(), 3), i32(type.getRows()),
+                                 i32(rowsAtOnce));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value row = loop.getInductionVar();
+  map(op.getBody().getArgument(0), row);
+  if (failed(emitBlock(op.getBody().front())))
+    return failure();
+  SmallVector<Value> indices = terminatorRegisters(op.getBody().front());
+  Value exists = cmp(arith::CmpIPredicate::sge, indices.front(), i32(0));
+  for (Value &index : indices)
+    index = select(exists, index, i32(0));
+  indices.push_back(i32(0));
+  Value from = elementPointer(source, indices);
+  Value bytes = select(exists, i32(kChunkBytes), i32(0));
+
+  Value first = andi(thread(), kRowThreads - 1);
+  std::string text, constraints = "l,r";
+  SmallVector<Value> operands = {
+      LLVM::GEPOp::create(b, loc, from.getType(), type.getElementType(), from,
+                          mul(first, i32(chunkColumns))),
+      bytes};
+  int64_t rest = chunks % kRowThreads;
+  for (int64_t chunk = 0; chunk < chunks; chunk += kRowThreads) {
+    Value column = mul(add(first, i32(chunk)), i32(chunkColumns));
+    operands.push_back(elementAddress(dest, row, column));
+    constraints += ",r";
+    std::string to = "$" + std::to_string(operands.size() - 1);
+    if (chunk + kRowThreads > chunks) {
+      operands.push_back(cmp(arith::CmpIPredicate::ult, first, i32(rest)));
+      constraints += ",b";
+      text += "@$" + std::to_string(operands.size() - 1) + " ";
+    }
+    text += "cp.async.cg.shared.global [" + to + "], [$0+" +
+            std::to_string(chunk * kChunkBytes) + "], 16, $1;\n";
+  }
+  ptx(text, constraints, {}, operands);
+  return success();
+}
+
+void NVVMEmitter::emitClearRows(ClearRowsOp op) {
+  SharedTile &dest = tile(op.getTile());
+  TileType type = dest.type;
+  int64_t columns =
+      kChunkBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
+  Value begin = scalar(op.getFirst()), end = i32(type.getRows());
+  // The condition is the same in all threads of the role: they can meet in it.
+  emitIf(cmp(arith::CmpIPredicate::slt, begin, end), [&] {
+    beforeStore(dest);
+    begin = arith::MaxSIOp::create(b, loc, begin, i32(0));
+    auto loop = scf::ForOp::create(b, loc, add(begin, shr(thread(), 3)), end,
+                                   i32(roleThreads() / kRowThreads));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(loop.getBody()->getTerminator());
+      // Chunks are few to a thread, but this is rare: a loop keeps it small.
+      auto chunks = scf::ForOp::create(
+          b, loc, mul(andi(thread(), kRowThreads - 1), i32(columns)),
+          i32(type.getColumns()), i32(kRowThreads * columns));
+      b.setInsertionPoint(chunks.getBody()->getTerminator());
+      Value address = elementAddress(dest, loop.getInductionVar(),
+                                     chunks.getInductionVar());
+      ptx("st.shared.v4.b32 [$0], {$1, $1, $1, $1};", "r,r", {},
+          {address, i32(0)});
+    }
+    afterStore(dest);
+    roleBarrier();
+  });
+}

@@ -1,0 +1,280 @@
+//===- EmitMma.cpp --------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// wgmma. What is assumed of the layout in shared memory, for elements of two
+// bytes and a swizzle of S bytes (S / 2 columns):
+//   * a tile is column tiles of rows x S bytes, one behind the other; 8 rows of
+//     one, 8 S bytes, are the pattern that the swizzle repeats in;
+//   * K-major (columns are K): 8-row groups are 8 S bytes apart (the stride of
+//     the descriptor); 16 columns are 32 bytes within a row of S bytes, and the
+//     swizzle applies to the sum, as it does to addresses;
+//   * MN-major (rows are K): S / 2 columns are one pattern wide, the next ones
+//     are rows x S bytes on (the leading offset); 8 rows of K are 8 S bytes on
+//     (the stride), so a step of K is 16 S bytes.
+// Offsets are in units of 16 bytes in the descriptor: address in bits 0-13,
+// leading offset 16-29, stride 32-45, swizzle 62-63 (1, 2, 3: 128, 64, 32).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fragments.h"
+
+using namespace mlir;
+using namespace mlir::mla_gpu;
+
+static constexpr int64_t kInstructionM = 64, kInstructionK = 16;
+
+namespace {
+
+/// An operand in shared memory, as the instructions of one op see it.
+class SharedOperand {
+public:
+  /// `kMajor`: the columns of the tile are K, else its rows are.
+  SharedOperand(const SharedTile &tile, bool kMajor)
+      : tile(tile), kMajor(kMajor), swizzle(tile.type.getSwizzle()) {}
+
+  /// Whether descriptors can say where blocks of `width` along M or N begin.
+  LogicalResult check(Operation *op, int64_t width) const {
+    int64_t columns = tile.type.getSwizzleColumns();
+    if (!swizzle)
+      return op->emitOpError("requires tiles with a swizzle, but got ")
+             << tile.type;
+    if (kMajor ? tile.rows % 8 != 0 || tile.beginColumn % kInstructionK != 0
+               : tile.beginColumn % columns != 0 || width % columns != 0)
+      return op->emitOpError("requires whole ")
+             << (kMajor ? "groups of 8 rows" : "swizzles along N")
+             << " of shared memory, but got " << tile.type;
+    return success();
+  }
+
+  /// The low half of the descriptor of the tile's storage; i32.
+  Value lowHalf(NVVMEmitter &e) const {
+    int64_t leading = kMajor ? 1 : tile.rows * swizzle / 16;
+    Value address = e.shr(e.andi(tile.address, 0x3ffff), 4);
+    return arith::OrIOp::create(e.b, e.loc, address, e.i32(leading << 16));
+  }
+  uint32_t highHalf() const {
+    uint32_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
+    return mode << 30 | uint32_t(8 * swizzle / 16);
+  }
+
+  /// What is added to the low half for elements from `mn` and `k` on.
+  int64_t offset(int64_t mn, int64_t k) const {
+    int64_t row = kMajor ? mn : k;
+    int64_t byte = 2 * (tile.beginColumn + (kMajor ? k : mn));
+    return (byte / swizzle * tile.rows * swizzle + row * swizzle +
+            byte % swizzle) /
+           16;
+  }
+
+private:
+  const SharedTile &tile;
+  bool kMajor;
+  int64_t swizzle;
+};
+
+/// The text of one op, and its operands.
+class MmaText {
+public:
+  MmaText(NVVMEmitter &e, MmaOp op);
+  LogicalResult emit();
+
+private:
+  void addInstruction(int64_t m, int64_t n, int64_t k);
+  /// Sets the descriptor `name` to that of an operand, `offset` on.
+  void addDescriptor(StringRef name, size_t input, const SharedOperand &operand,
+                     int64_t offset);
+  std::string list(size_t first, size_t count) const;
+  bool accumulates() { return bool(op.getAcc()); }
+
+  NVVMEmitter &e;
+  MmaOp op;
+  RankedTensorType type;
+  bool rowsAsM;
+  int64_t instructionN, mSize, nSize, depth;
+  std::optional<SharedOperand> a; ///< else in registers
+  SharedOperand b;
+  size_t numOutputs;
+  size_t aInput = 0, bInput = 0; ///< numbers of their first operands
+  std::string text;
+};
+
+} // namespace
+
+static TileType tileType(Value value) {
+  return dyn_cast<TileType>(value.getType());
+}
+
+MmaText::MmaText(NVVMEmitter &e, MmaOp op)
+    : e(e), op(op), type(op.getResult().getType().getValue()),
+      rowsAsM(cast<MmaLayoutAttr>(type.getEncoding()).isRowsAsM()),
+      b(rowsAsM ? SharedOperand(e.tile(op.getRhs()), op.getTransposed())
+                : SharedOperand(e.tile(op.getLhs()), /*kMajor=*/true)) {
+  // Where keys are M, the hardware computes rhs^T lhs^T.
+  if (!rowsAsM)
+    a.emplace(e.tile(op.getRhs()), op.getTransposed());
+  else if (tileType(op.getLhs()))
+    a.emplace(e.tile(op.getLhs()), /*kMajor=*/true);
+  instructionN = cast<MmaLayoutAttr>(type.getEncoding()).getInstr()[1];
+  mSize = type.getDimSize(rowsAsM ? 0 : 1);
+  nSize = type.getDimSize(rowsAsM ? 1 : 0);
+  TileType rhs = op.getRhs().getType();
+  depth = op.getTransposed() ? rhs.getColumns() : rhs.getRows();
+  numOutputs = getFragmentTypes(type).size();
+}
+
+/// "{$first, ...}".
+std::string MmaText::list(size_t first, size_t count) const {
+  std::string result = "{";
+  for (size_t i = 0; i < count; ++i)
+    result += (i ? ", $" : "$") + std::to_string(first + i);
+  return result + "}";
+}
+
+void MmaText::addDescriptor(StringRef name, size_t input,
+                            const SharedOperand &operand, int64_t offset) {
+  std::string low = "$" + std::to_string(input);
+  if (offset) {
+    text += "add.u32 low, " + low + ", " + std::to_string(offset) + ";\n";
+    low = "low";
+  }
+  text += ("mov.b64 " + name + ", {" + low + ", " + name + "_high};\n").str();
+}
+
+void MmaText::addInstruction(int64_t m, int64_t n, int64_t k) {
+  bool isBF16 = op.getRhs().getType().getElementType().isBF16();
+  std::string first = "a";
+  if (a) {
+    addDescriptor("a", aInput, *a, a->offset(m, k));
+  } else {
+    // Two 8-column groups of a 64-row tile: two registers each.
+    int64_t group = m / kInstructionM * (depth / 8) + k / 8;
+    first = list(aInput + group * 2, 4);
+  }
+  addDescriptor("b", bInput, b, b.offset(n, k));
+  int64_t registers = instructionN / 2;
+  int64_t accumulator =
+      FragmentLayout(type).getElement(m / kInstructionM, n / 8, 0);
+  bool transposeA = !rowsAsM && !op.getTransposed();
+  bool transposeB = rowsAsM && !op.getTransposed();
+  StringRef element = isBF16 ? "bf16" : "f16";
+  text +=
+      ("wgmma.mma_async.sync.aligned.m64n" + Twine(instructionN) + "k16.f32." +
+       element + "." + element + " " + list(accumulator, registers) + ", " +
+       first + ", b, " + (k || accumulates() ? "adds" : "begins") + ", 1, 1" +
+       (a ? (transposeA ? ", 1" : ", 0") : "") + (transposeB ? ", 1" : ", 0") +
+       ";\n")
+          .str();
+}
+
+/// Whether the op is waited for at once, so that both are one text.
+static bool endsAtOnce(MmaOp op) {
+  auto wait = dyn_cast_or_null<MmaWaitOp>(op->getNextNode());
+  return wait && wait.getValue() == op.getResult() && wait.getResult();
+}
+
+LogicalResult MmaText::emit() {
+  if (failed(b.check(op, instructionN)) ||
+      (a && failed(a->check(op, kInstructionM))))
+    return failure();
+  SmallVector<Value> inputs;
+  SmallVector<std::string> constraints(numOutputs, "=f");
+  auto addInput = [&](StringRef constraint, Value value) {
+    constraints.push_back(constraint.str());
+    inputs.push_back(value);
+    return constraints.size() - 1;
+  };
+  if (accumulates())
+    for (auto [i, value] : llvm::enumerate(e.registers(op.getAcc())))
+      addInput(std::to_string(i), value);
+  if (a) {
+    aInput = addInput("r", a->lowHalf(e));
+  } else {
+    aInput = constraints.size();
+    for (Value value : e.registers(op.getLhs()))
+      addInput("r", value);
+  }
+  bInput = addInput("r", b.lowHalf(e));
+
+  auto high = [&](StringRef name, const SharedOperand &operand) {
+    text += ("mov.b32 " + name + "_high, " + Twine(operand.highHalf()) + ";\n")
+                .str();
+  };
+  text =
+      "{\n.reg .pred begins, adds;\n.reg .b32 low, a_high, b_high;\n"
+      ".reg .b64 a, b;\nsetp.ne.b32 begins, 0, 0;\nsetp.eq.b32 adds, 0, 0;\n";
+  if (a)
+    high("a", *a);
+  high("b", b);
+  text += "wgmma.fence.sync.aligned;\n";
+  // Steps of K outside: neighbouring instructions add to different registers.
+  for (int64_t k = 0; k < depth; k += kInstructionK)
+    for (int64_t m = 0; m < mSize; m += kInstructionM)
+      for (int64_t n = 0; n < nSize; n += instructionN)
+        addInstruction(m, n, k);
+  text += "wgmma.commit_group.sync.aligned;\n";
+  if (endsAtOnce(op))
+    text += "wgmma.wait_group.sync.aligned 0;\n";
+  text += "}";
+
+  SmallVector<SharedTile> tiles;
+  for (Value operand : {Value(op.getLhs()), Value(op.getRhs())})
+    if (tileType(operand))
+      tiles.push_back(e.tile(operand));
+  e.beforeMmaReads(tiles);
+  e.map(op.getResult(), e.ptx(text, llvm::join(constraints, ","),
+                              getFragmentTypes(type), inputs));
+  e.afterMmaReads(tiles);
+  return success();
+}
+
+LogicalResult mla_gpu::emitMma(NVVMEmitter &e, MmaOp op) {
+  return MmaText(e, op).emit();
+}
+
+/// How many groups the role has issued after the awaited one: all of them wait
+/// where control flow does not tell.
+static int64_t groupsAfter(MmaWaitOp op) {
+  Operation *awaited = op.getValue().getDefiningOp<MmaOp>();
+  if (!awaited || awaited->getBlock() != op->getBlock())
+    return 0;
+  int64_t groups = 0;
+  for (Operation *next = awaited->getNextNode(); next != op;
+       next = next->getNextNode()) {
+    if (isa<MmaOp>(next)) {
+      ++groups;
+      continue;
+    }
+    auto walked = next->walk([](MmaOp) { return WalkResult::interrupt(); });
+    if (walked.wasInterrupted())
+      return 0;
+  }
+  return groups;
+}
+
+LogicalResult mla_gpu::emitMmaWait(NVVMEmitter &e, MmaWaitOp op) {
+  auto mma = op.getValue().getDefiningOp<MmaOp>();
+  if (mma && mma->getNextNode() == op && endsAtOnce(mma)) {
+    e.map(op.getResult(), llvm::to_vector(e.registers(op.getValue())));
+    return success();
+  }
+  std::string text =
+      "wgmma.wait_group.sync.aligned " + std::to_string(groupsAfter(op)) + ";";
+  if (!op.getResult()) {
+    e.ptx(text, "", {}, {});
+    return success();
+  }
+  // The values pass through, so that no use of them moves above.
+  ArrayRef<Value> values = e.registers(op.getValue());
+  SmallVector<std::string> constraints(values.size(), "=f");
+  for (size_t i = 0; i < values.size(); ++i)
+    constraints.push_back(std::to_string(i));
+  e.map(op.getResult(), e.ptx(text, llvm::join(constraints, ","),
+                              ValueRange(values).getTypes(), values));
+  return success();
+}

@@ -1,0 +1,351 @@
+//===- EmitRows.cpp -------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Fragments from and to rows of global memory. Threads first exchange elements
+// so that each has runs of a row:
+//   * rows as M, 16 bits: 8 columns (16 bytes), by quads of lanes;
+//   * rows as M, 32 bits: 4 columns (16 bytes), by pairs of lanes;
+//   * keys as M, 16 bits: 2 columns (4 bytes), by lanes 4 apart; 32 bits: 1, as
+//     a warp's store covers 32 bytes of each of four rows anyhow.
+// Pointers, strides and columns are known to be multiples of the elements only.
+// Whether they allow runs is asked once, of values that all threads share;
+// else each element goes by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackedRows.h"
+
+using namespace mlir;
+using namespace mlir::mla_gpu;
+
+namespace {
+
+/// A run of elements of a row that one thread moves.
+struct Run {
+  int64_t column; ///< from the row's `column` on
+  SmallVector<Value> words;
+};
+
+/// What one thread stores of a row.
+struct RowPart {
+  Value row;    ///< of the tensor
+  Value column; ///< the part that depends on the thread
+  SmallVector<Run> runs;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// The elements of a matrix as values of their own: 16-bit ones are i16.
+static SmallVector<Value> unpack(NVVMEmitter &e, const FragmentLayout &layout,
+                                 ArrayRef<Value> registers) {
+  if (!layout.isPacked())
+    return SmallVector<Value>(registers);
+  SmallVector<Value> elements;
+  for (Value pair : registers)
+    for (int64_t shift : {0, 16})
+      elements.push_back(arith::TruncIOp::create(e.b, e.loc, e.b.getI16Type(),
+                                                 e.shr(pair, shift)));
+  return elements;
+}
+
+/// The elements that a thread holds of one of its rows.
+static SmallVector<int64_t> elementsOfRow(const FragmentLayout &layout,
+                                          int64_t row) {
+  SmallVector<int64_t> elements;
+  for (int64_t i = 0; i < layout.getNumElements(); ++i)
+    if (layout.getSliceElement(1, i) == row)
+      elements.push_back(i);
+  return elements;
+}
+
+static int64_t rowsOfThread(const FragmentLayout &layout) {
+  return 2 * (layout.isRowsAsM() ? layout.getMTiles() : layout.getNGroups());
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// Element by element.
+static SmallVector<RowPart> separate(NVVMEmitter &e,
+                                     const FragmentLayout &layout,
+                                     ArrayRef<Value> registers) {
+  ThreadPosition thread(e);
+  SmallVector<Value> values = unpack(e, layout, registers);
+  Value column = thread.get(layout.getThreadPart(1), layout.isRowsAsM());
+  SmallVector<RowPart> parts;
+  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
+    SmallVector<int64_t> elements = elementsOfRow(layout, row);
+    RowPart part{thread.coordinate(layout, 0, elements.front()), column, {}};
+    for (int64_t i : elements)
+      part.runs.push_back({layout.getBase(1, i), {values[i]}});
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// Rows as M: 16 bytes of each group of columns, 32 of 16 bits or 16 of 32 bits
+/// wide; and what is left by the registers that hold it.
+static SmallVector<RowPart> gatherColumns(NVVMEmitter &e,
+                                          const FragmentLayout &layout,
+                                          ArrayRef<Value> registers) {
+  ThreadPosition thread(e);
+  bool packed = layout.isPacked();
+  int64_t groups = packed ? 4 : 2; ///< 8-column groups that make a run
+  int64_t whole = layout.getNGroups() / groups * groups;
+  Value odd = testBit(e, thread.quad, 1);
+  // 32 bits: the even lane of a pair takes 4 columns of the first group.
+  Value pair = e.shl(e.shr(thread.quad, 1), 2);
+  Value column = packed ? e.shl(thread.quad, 3)
+                        : e.select(odd, e.add(pair, e.i32(8)), pair);
+  SmallVector<RowPart> parts;
+  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
+    auto wordsOf = [&](int64_t j) {
+      int64_t element = layout.getElement(row / 2, j, row % 2 * 2);
+      return packed ? registers.slice(element / 2, 1)
+                    : registers.slice(element, 2);
+    };
+    Value at = thread.coordinate(layout, 0,
+                                 layout.getElement(row / 2, 0, row % 2 * 2));
+    RowPart part{at, column, {}}, rest{at, e.shl(thread.quad, 1), {}};
+    for (int64_t j = 0; j < whole; j += groups) {
+      SmallVector<Value> words;
+      for (int64_t i = 0; i < groups; ++i)
+        llvm::append_range(words, wordsOf(j + i));
+      if (packed) {
+        transposeQuad(e, thread.quad, words);
+      } else {
+        exchangePair(e, odd, 1, words[0], words[2]);
+        exchangePair(e, odd, 1, words[1], words[3]);
+      }
+      part.runs.push_back({8 * j, words});
+    }
+    for (int64_t j = whole; j < layout.getNGroups(); ++j)
+      rest.runs.push_back({8 * j, SmallVector<Value>(wordsOf(j))});
+    for (RowPart *some : {&part, &rest})
+      if (!some->runs.empty())
+        parts.push_back(std::move(*some));
+  }
+  return parts;
+}
+
+/// Keys as M, 16 bits: a register has two rows of a column; after the exchange
+/// with the lane 4 apart it has two columns of one row, the first row in lanes
+/// with even g.
+static SmallVector<RowPart> pairColumns(NVVMEmitter &e,
+                                        const FragmentLayout &layout,
+                                        ArrayRef<Value> registers) {
+  ThreadPosition thread(e);
+  Value odd = e.andi(thread.group, 1);
+  Value column = e.sub(thread.get(ThreadPart::AlongM, false), odd);
+  Value selector =
+      e.select(testBit(e, thread.group, 1), e.i32(0x3276), e.i32(0x5410));
+  SmallVector<RowPart> parts;
+  for (int64_t j = 0; j < layout.getNGroups(); ++j) {
+    int64_t first = layout.getElement(0, j, 0);
+    RowPart part{e.add(thread.coordinate(layout, 0, first), odd), column, {}};
+    for (int64_t t = 0; t < layout.getMTiles(); ++t)
+      for (int64_t i : {0, 2}) {
+        int64_t element = layout.getElement(t, j, i);
+        Value mine = registers[element / 2];
+        Value other = shuffleXor(e, mine, 4);
+        Value word = e.ptx("prmt.b32 $0, $1, $2, $3;", "=r,r,r,r",
+                           e.b.getI32Type(), {mine, other, selector},
+                           /*pure=*/true)
+                         .front();
+        part.runs.push_back({layout.getBase(1, element), {word}});
+      }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+static void storeParts(NVVMEmitter &e, PackedRows &rows,
+                       ArrayRef<RowPart> parts) {
+  for (const RowPart &part : parts)
+    e.emitIf(rows.exists(part.row), [&] {
+      Value pointer = rows.pointer(part.row, part.column);
+      for (const Run &run : part.runs)
+        storeWords(e, advance(e, pointer, run.column * rows.elementBytes()),
+                   run.words);
+    });
+}
+
+static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
+  FragmentLayout layout(cast<RankedTensorType>(op.getValue().getType()));
+  ArrayRef<Value> registers = e.registers(op.getValue());
+  bool inRuns = layout.isRowsAsM() || layout.isPacked();
+  Value aligned =
+      inRuns ? rows.areAligned(layout.isRowsAsM() ? 16 : 4) : Value();
+  auto storeSeparately = [&] {
+    storeParts(e, rows, separate(e, layout, registers));
+    return SmallVector<Value>();
+  };
+  if (!aligned) {
+    storeSeparately();
+    return;
+  }
+  auto storeRuns = [&] {
+    storeParts(e, rows,
+               layout.isRowsAsM() ? gatherColumns(e, layout, registers)
+                                  : pairColumns(e, layout, registers));
+    return SmallVector<Value>();
+  };
+  e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
+}
+
+/// One thread a row.
+static void storeVector(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
+  FragmentLayout layout(cast<RankedTensorType>(op.getValue().getType()));
+  ThreadPosition thread(e);
+  ArrayRef<Value> registers = e.registers(op.getValue());
+  Value owner = layout.isRowsAsM()
+                    ? e.cmp(arith::CmpIPredicate::eq, thread.quad, e.i32(0))
+                    : e.cmp(arith::CmpIPredicate::ult, e.thread(), e.i32(4));
+  e.emitIf(owner, [&] {
+    for (auto [i, value] : llvm::enumerate(registers)) {
+      Value row = thread.coordinate(layout, 0, i);
+      e.emitIf(rows.exists(row),
+               [&] { storeWords(e, rows.pointer(row, Value()), value); });
+    }
+  });
+}
+
+LogicalResult mla_gpu::emitStoreRows(NVVMEmitter &e, StoreRowsOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  FragmentLayout layout(type);
+  bool isMatrix = bool(op.getColumn());
+  if (!layout.isPacked() && !type.getElementType().isF32() &&
+      !type.getElementType().isInteger(32))
+    return op.emitOpError("requires elements of 16 or 32 bits, but got ")
+           << type.getElementType();
+  if (!isMatrix && layout.isPacked())
+    return op.emitOpError("requires a vector of 32-bit elements, but got ")
+           << type;
+  PackedRows rows(e, op.getDest(), op.getRow(), op.getColumn(), op.getCount());
+  auto store = [&] {
+    if (isMatrix)
+      storeMatrix(e, op, rows);
+    else
+      storeVector(e, op, rows);
+  };
+  if (op.getOptional())
+    e.emitIf(isNotNull(e, op.getDest()), store);
+  else
+    store();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+/// Loads one part of a row, where it exists, as `count` words of `type` a run;
+/// else zeros.
+static SmallVector<Value> loadPart(NVVMEmitter &e, PackedRows &rows, Value row,
+                                   Value column, ArrayRef<int64_t> runs,
+                                   Type type, int64_t count) {
+  SmallVector<Type> types(runs.size() * count, type);
+  return e.emitIf(
+      rows.exists(row), types,
+      [&] {
+        Value pointer = rows.pointer(row, column);
+        SmallVector<Value> words;
+        for (int64_t run : runs)
+          llvm::append_range(
+              words,
+              loadWords(e, advance(e, pointer, run * rows.elementBytes()), type,
+                        count));
+        return words;
+      },
+      [&] {
+        Value zero = e.constant(cast<TypedAttr>(e.b.getZeroAttr(type)));
+        return SmallVector<Value>(types.size(), zero);
+      });
+}
+
+/// Element by element.
+static SmallVector<Value> loadSeparately(NVVMEmitter &e, PackedRows &rows,
+                                         const FragmentLayout &layout) {
+  ThreadPosition thread(e);
+  bool packed = layout.isPacked();
+  Type type = packed ? Type(e.b.getI16Type())
+                     : getFragmentTypes(layout.getType()).front();
+  Value column = thread.get(layout.getThreadPart(1), layout.isRowsAsM());
+  SmallVector<Value> values(layout.getNumElements());
+  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
+    SmallVector<int64_t> elements = elementsOfRow(layout, row), runs;
+    for (int64_t i : elements)
+      runs.push_back(layout.getBase(1, i));
+    SmallVector<Value> loaded =
+        loadPart(e, rows, thread.coordinate(layout, 0, elements.front()),
+                 column, runs, type, 1);
+    for (auto [i, value] : llvm::zip_equal(elements, loaded))
+      values[i] = value;
+  }
+  if (!packed)
+    return values;
+  auto widen = [&](Value half) -> Value {
+    return arith::ExtUIOp::create(e.b, e.loc, e.b.getI32Type(), half);
+  };
+  SmallVector<Value> registers;
+  for (size_t i = 0; i < values.size(); i += 2)
+    registers.push_back(arith::OrIOp::create(e.b, e.loc, widen(values[i]),
+                                             e.shl(widen(values[i + 1]), 16)));
+  return registers;
+}
+
+/// Rows as M, 16 bits, 32 columns at a time: each lane of a quad loads 16
+/// bytes.
+static SmallVector<Value> loadColumns(NVVMEmitter &e, PackedRows &rows,
+                                      const FragmentLayout &layout) {
+  ThreadPosition thread(e);
+  SmallVector<int64_t> runs;
+  for (int64_t j = 0; j < layout.getNGroups(); j += 4)
+    runs.push_back(8 * j);
+  SmallVector<Value> registers(layout.getNumElements() / 2);
+  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
+    int64_t first = layout.getElement(row / 2, 0, row % 2 * 2);
+    SmallVector<Value> words =
+        loadPart(e, rows, thread.coordinate(layout, 0, first),
+                 e.shl(thread.quad, 3), runs, e.b.getI32Type(), 4);
+    for (size_t j = 0; j < words.size(); j += 4)
+      transposeQuad(e, thread.quad, MutableArrayRef(words).slice(j, 4));
+    for (auto [j, word] : llvm::enumerate(words))
+      registers[layout.getElement(row / 2, j, row % 2 * 2) / 2] = word;
+  }
+  return registers;
+}
+
+LogicalResult mla_gpu::emitLoadRows(NVVMEmitter &e, LoadRowsOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  FragmentLayout layout(type);
+  if (!layout.isPacked() && !type.getElementType().isF32() &&
+      !type.getElementType().isInteger(32))
+    return op.emitOpError("requires elements of 16 or 32 bits, but got ")
+           << type.getElementType();
+  PackedRows rows(e, op.getSource(), op.getRow(), Value(), op.getCount());
+  rows.beginAtColumnZero();
+  bool inRuns =
+      layout.isRowsAsM() && layout.isPacked() && layout.getNGroups() % 4 == 0;
+  Value aligned = inRuns ? rows.areAligned(16) : Value();
+  if (!aligned) {
+    e.map(op.getResult(), loadSeparately(e, rows, layout));
+    return success();
+  }
+  e.map(op.getResult(), e.emitIf(
+                            aligned, getFragmentTypes(type),
+                            [&] { return loadColumns(e, rows, layout); },
+                            [&] { return loadSeparately(e, rows, layout); }));
+  return success();
+}

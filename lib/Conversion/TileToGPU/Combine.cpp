@@ -1,0 +1,97 @@
+//===- Combine.cpp --------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Combine.h"
+#include "../Work/DevicePlan.h"
+#include "Rows.h"
+#include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+/// As many CTAs as fit an SM beside one of the main entry's.
+static constexpr int64_t kCtasPerWorker = 4, kWarps = 8;
+
+namespace {
+/// The ops of the entry.
+struct CombineEntry {
+  PlanOp plan;
+  ForSplitOp split;
+  CombineOp combine;
+  StoreOp store;
+};
+} // namespace
+
+/// The only op of that kind, or null.
+template <typename Op> static Op findOnly(func::FuncOp func) {
+  SmallVector<Op> found;
+  func.walk([&](Op op) { found.push_back(op); });
+  return found.size() == 1 ? found.front() : Op();
+}
+
+/// The CTAs [0, groups * parts) divide the entries of the list: group i does
+/// entries i, i + groups, ..., and each of its CTAs a part of their columns.
+static void emitMerges(OpBuilder &b, CombineEntry entry, Value list,
+                       Value count) {
+  PlanOp plan = entry.plan;
+  Location loc = plan.getLoc();
+  IndexMath ix{b, loc};
+  Value zero = ix.constant(0), one = ix.constant(1);
+  Value cta = entry.split.getWorker(), ctas = plan.getWorkers();
+  Value entries = ix.load(count, {zero, zero});
+  Value parts = ix.max(ix.floorDiv(ctas, ix.max(entries, one)), one);
+  Value groups = ix.floorDiv(ctas, parts), group = ix.floorDiv(cta, parts);
+  Value part = ix.sub(cta, ix.mul(group, parts));
+  Value first = ix.select(ix.less(group, groups), group, entries);
+
+  auto loop = scf::ForOp::create(b, loc, first, entries, groups);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SplitItem split = loadSplitItem(b, loc, plan, list, loop.getInductionVar());
+  const ItemValues &item = split.item;
+  Value out = rowsOfItem(b, loc, plan, item, entry.store.getOut());
+  Value lse = entry.store.getLse();
+  if (lse)
+    lse = rowsOfItem(b, loc, plan, item, lse);
+  mla_gpu::MergeOp::create(b, loc, entry.combine.getPartialOut(),
+                           entry.combine.getPartialLse(), item.firstSlot,
+                           item.nextSlot, item.slotStride, split.pieces,
+                           item.numRows, part, parts, out, lse, item.firstRow);
+}
+
+LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
+  CombineEntry entry = {findOnly<PlanOp>(func), findOnly<ForSplitOp>(func),
+                        findOnly<CombineOp>(func), findOnly<StoreOp>(func)};
+  if (!entry.plan || !entry.split || !entry.combine || !entry.store)
+    return func.emitError("requires one each of mla.plan, mla.for_split, "
+                          "mla.combine and mla.store as the second entry");
+  OpBuilder b(entry.plan);
+  Type i32 = b.getI32Type();
+  auto append = [&](StringRef name, int64_t width) -> Value {
+    return appendArgument(func, name,
+                          MemRefType::get({ShapedType::kDynamic, width}, i32));
+  };
+  Value list = append(argument_names::kSplitList, 8);
+  Value count = append(argument_names::kSplitCount, 1);
+  mla_gpu::GridWaitOp::create(b, entry.plan.getLoc());
+  emitMerges(b, entry, list, count);
+  func->setAttr("mla_gpu.ctas_per_worker", b.getI64IntegerAttr(kCtasPerWorker));
+  func->setAttr("mla_gpu.warps", b.getI64IntegerAttr(kWarps));
+
+  entry.split.erase();
+  entry.plan.erase();
+  // What only the plan needed, as the number of queries.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(func.front().getOperations())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}

@@ -1,0 +1,24 @@
+//===- Combine.h ---------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_CONVERSION_TILETOGPU_COMBINE_H
+#define MLA_CONVERSION_TILETOGPU_COMBINE_H
+
+#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mla {
+
+/// Lowers the entry that mla-split-kv makes, mla.for_split { mla.combine;
+/// mla.store }, to the gpu level: the grid's CTAs divide what the main entry
+/// listed as split.
+LogicalResult emitCombine(func::FuncOp func, ScheduleAttr schedule);
+
+} // namespace mlir::mla
+
+#endif // MLA_CONVERSION_TILETOGPU_COMBINE_H

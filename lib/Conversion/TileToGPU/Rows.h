@@ -1,0 +1,26 @@
+//===- Rows.h ------------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_CONVERSION_TILETOGPU_ROWS_H
+#define MLA_CONVERSION_TILETOGPU_ROWS_H
+
+#include "../Work/Items.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mla {
+
+/// The rows of an item's request and KV head in `out` or `q` (b x s x h x d, or
+/// ragged total x h x d), as queries x heads x d; in `lse`, as queries x heads.
+/// The item's row r is packed row r of it (see mla_gpu.store_rows). Needs the
+/// item's request, kvHead, qBase and qLen.
+Value rowsOfItem(OpBuilder &builder, Location loc, PlanOp plan,
+                 const ItemValues &item, Value memref);
+
+} // namespace mlir::mla
+
+#endif // MLA_CONVERSION_TILETOGPU_ROWS_H

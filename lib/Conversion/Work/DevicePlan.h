@@ -1,0 +1,71 @@
+//===- DevicePlan.h ------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The scheduler of a GPU. Every CTA runs it by itself, from the lengths alone,
+// and finds its own pieces of work; one also lists what is to be merged.
+//
+// A unit is `row_blocks` neighbouring row blocks of a request and KV head.
+// Groups of as many CTAs side by side do units, a CTA for each row block, so
+// that they share pages through L2: CTA c is number c mod row_blocks of group
+// c / row_blocks. (Pieces by count, and grids of less than row_blocks CTAs,
+// have units and groups of one.) A piece is consecutive tiles of a unit, done
+// by a group; it has the same slot arithmetic for all row blocks of the unit.
+//
+// Limits: indices are 32 bits wide, so tiles of all units together, each with
+// one more, must be below 2^31, and so must keys of a request + block_n.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_CONVERSION_WORK_DEVICEPLAN_H
+#define MLA_CONVERSION_WORK_DEVICEPLAN_H
+
+#include "Items.h"
+
+namespace mlir::mla {
+
+/// Memrefs of the workspace that the plan is written to.
+struct PlanBuffers {
+  Value workList;              ///< ?x8xi32, counted by piece
+  Value workRange;             ///< ?x2xi32, counted by worker
+  Value splitList, splitCount; ///< ?x8xi32 by piece, ?x1xi32 by worker; null if
+                               ///< the plan's split is whole
+};
+
+/// Emits the plan, outside of roles. `plan` and its operands must be values of
+/// the function that is built. All threads of the CTA see its part of the lists
+/// afterwards.
+void emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
+                    Value worker, Value numWorkers, const PlanBuffers &buffers);
+
+/// The CTA's entries of the work list, as [begin, end). Each role loads that by
+/// itself.
+std::pair<Value, Value> loadWorkRange(OpBuilder &builder, Location loc,
+                                      Value workRange, Value worker);
+
+/// An entry of the work list: tiles [firstTile, firstTile + numTiles) of an
+/// item. A piece of no tiles is done too: it stores zeros and -inf.
+struct WorkItem {
+  ItemValues item; ///< with the slot, where not whole
+  Value whole;     ///< i1: the item's only piece
+  Value firstTile, numTiles;
+};
+WorkItem loadWorkItem(OpBuilder &builder, Location loc, PlanOp plan,
+                      Value workList, Value index);
+
+/// An entry of the list of items to merge, with its slots.
+struct SplitItem {
+  ItemValues item;
+  Value pieces;
+};
+SplitItem loadSplitItem(OpBuilder &builder, Location loc, PlanOp plan,
+                        Value splitList, Value index);
+
+} // namespace mlir::mla
+
+#endif // MLA_CONVERSION_WORK_DEVICEPLAN_H

@@ -1,0 +1,119 @@
+//===- GPUProblem.cpp -----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dataflow/GPUProblem.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Whether strides other than the last are multiples of 16 bytes. Free ones are
+/// if they are `promised` to be.
+static bool hasAlignedStrides(MemRefType type, bool promised) {
+  int64_t elements = 16 / (type.getElementTypeBitWidth() / 8);
+  if (type.getLayout().isIdentity()) // all are multiples of the columns
+    return type.getShape().back() % elements == 0;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
+    return false;
+  return llvm::all_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+    return ShapedType::isDynamic(stride) ? promised : stride % elements == 0;
+  });
+}
+
+/// Why a part of k cannot be copied by TMA in boxes of whole tiles, or nothing:
+/// a tile has to lie in one page, and strides have to be multiples of 16 bytes.
+/// `paged`: the first dimension is pages, not requests.
+static std::optional<std::string> whyNotTMA(MemRefType part, bool paged,
+                                            bool promised) {
+  if (paged && (part.isDynamicDim(1) || part.getDimSize(1) % kTileKeys))
+    return llvm::formatv("pages of a static multiple of {0} keys are required, "
+                         "but k is {1}",
+                         kTileKeys, print(part))
+        .str();
+  if (!hasAlignedStrides(part, promised))
+    return "strides of multiples of 16 bytes are required, but k is " +
+           print(part);
+  return std::nullopt;
+}
+
+std::optional<std::string> mla::checkWidths(ArrayRef<int64_t> parts,
+                                            int64_t headDimV, Type type) {
+  if (!type.isBF16() && !type.isF16())
+    return "q and k of bf16 or f16 are required on a GPU, but got " +
+           print(type);
+  int64_t headDim = llvm::sum_of(parts);
+  if (llvm::any_of(parts, [](int64_t width) { return width % 16; }) ||
+      headDim > 576)
+    return llvm::formatv("parts of q and k of multiples of 16, up to 576 "
+                         "together, are required on a GPU, but got {0:$[ + ]}",
+                         llvm::make_range(parts.begin(), parts.end()))
+        .str();
+  if (headDimV % 64 || headDimV > 512)
+    return llvm::formatv("head_dim_v that is a multiple of 64 up to 512 is "
+                         "required on a GPU, but got {0}",
+                         headDimV)
+        .str();
+  return std::nullopt;
+}
+
+/// Why some part of k cannot be copied by TMA, or nothing.
+static std::optional<std::string> whyNotTMA(DecodeOp op, bool promised) {
+  for (Value part : {op.getK(), op.getKRope()})
+    if (part)
+      if (std::optional<std::string> reason = whyNotTMA(
+              cast<MemRefType>(part.getType()), op.isPaged(), promised))
+        return reason;
+  return std::nullopt;
+}
+
+GPUProblem::GPUProblem(DecodeOp op, int64_t queries)
+    : rows(op.getNumHeads() / op.getNumKVHeads() * queries),
+      kvHeads(op.getNumKVHeads()), headDim(op.getHeadDim()),
+      headDimV(op.getHeadDimV()),
+      copy(whyNotTMA(op, /*promised=*/false) ? CopyKind::Gather
+                                             : CopyKind::TMA) {}
+
+std::optional<std::string> mla::checkGPUProblem(DecodeOp problem,
+                                                ScheduleAttr schedule) {
+  Type q = cast<MemRefType>(problem.getQ().getType()).getElementType();
+  Type k = cast<MemRefType>(problem.getK().getType()).getElementType();
+  SmallVector<int64_t, 2> parts = {problem.getHeadDim() - problem.getRopeDim()};
+  if (problem.getRopeDim())
+    parts.push_back(problem.getRopeDim());
+  if (std::optional<std::string> reason =
+          checkWidths(parts, problem.getHeadDimV(), q))
+    return reason;
+  if (q != k)
+    return "q and k of one element type are required on a GPU, but got " +
+           print(q) + " and " + print(k);
+  if (schedule.getCopy() == CopyKind::TMA)
+    if (std::optional<std::string> reason =
+            whyNotTMA(problem, /*promised=*/true))
+      return "copy = tma cannot be done: " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> mla::checkGPUSchedule(ScheduleAttr schedule) {
+  if (schedule.getBlockN() != kTileKeys)
+    return llvm::formatv("block_n = {0} is required, but got {1}", kTileKeys,
+                         schedule.getBlockN())
+        .str();
+  if (schedule.getStages() < 2 || schedule.getStages() > 4)
+    return llvm::formatv("2 to 4 stages are required, but got {0}",
+                         schedule.getStages())
+        .str();
+  return std::nullopt;
+}

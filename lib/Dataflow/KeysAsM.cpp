@@ -1,0 +1,101 @@
+//===- KeysAsM.cpp --------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Few rows: S^T = K Q^T and O^T = V^T P^T, so that rows need no padding to 64.
+// One warpgroup multiplies; keys come through a ring.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mla/Dataflow/Dataflow.h"
+#include "mla/Dataflow/GPUProblem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::mla;
+
+/// Barriers, and what warps exchange.
+static constexpr int64_t kReservedBytes = 4096;
+static constexpr int64_t kMostStages = 4;
+
+/// Stages of keys that fit beside Q and P.
+static int64_t stagesThatFit(const GPUProblem &problem, TargetAttr target,
+                             int64_t rows) {
+  int64_t queries = rows * problem.headDim * 2, weights = rows * kTileKeys * 2;
+  int64_t left = target.getSmemBytes() - kReservedBytes - queries - weights;
+  return std::min(left / problem.getTileBytes(), kMostStages);
+}
+
+namespace {
+class KeysAsM : public Dataflow {
+public:
+  StringRef getName() const override { return "keys_as_m"; }
+
+  bool supportsTarget(TargetAttr target) const override {
+    return target.isCuda();
+  }
+
+  SmallVector<ScheduleAttr> enumerate(DecodeOp op, TargetAttr target,
+                                      int64_t queries) const override {
+    GPUProblem problem(op, queries);
+    SmallVector<ScheduleAttr> schedules;
+    for (int64_t rows : {8, 16, 32})
+      schedules.push_back(ScheduleAttr::get(
+          op.getContext(), getName(), rows, kTileKeys, SplitPolicy::Balanced,
+          /*split_tiles=*/1,
+          std::max<int64_t>(2, stagesThatFit(problem, target, rows)),
+          /*row_blocks=*/1, problem.copy));
+    return schedules;
+  }
+
+  std::optional<std::string> check(TargetAttr,
+                                   ScheduleAttr schedule) const override {
+    int64_t rows = schedule.getBlockM();
+    if (rows != 8 && rows != 16 && rows != 32)
+      return llvm::formatv("block_m = 8, 16 or 32 is required with keys as M, "
+                           "but got {0}",
+                           rows)
+          .str();
+    return checkGPUSchedule(schedule);
+  }
+
+  std::optional<std::string>
+  checkProblem(DecodeOp op, TargetAttr target,
+               ScheduleAttr schedule) const override {
+    if (std::optional<std::string> reason = check(target, schedule))
+      return reason;
+    if (std::optional<std::string> reason = checkGPUProblem(op, schedule))
+      return reason;
+    int64_t most =
+        stagesThatFit(GPUProblem(op, 1), target, schedule.getBlockM());
+    if (schedule.getStages() > most)
+      return llvm::formatv("{0} stages fit the shared memory at the most, but "
+                           "got {1}",
+                           most, schedule.getStages())
+          .str();
+    return std::nullopt;
+  }
+
+  double cost(DecodeOp op, TargetAttr, ScheduleAttr schedule,
+              int64_t queries) const override {
+    GPUProblem problem(op, queries);
+    int64_t blocks = llvm::divideCeil(problem.rows, schedule.getBlockM());
+    // An instruction of N rows takes 32 + N / 2 cycles, softmax included. Each
+    // row block reads the keys for itself.
+    double compute =
+        problem.getKeyInstructions() * (32 + schedule.getBlockM() / 2.0);
+    return problem.kvHeads * blocks *
+           std::max(compute, problem.getMemoryCycles()) / kTileKeys;
+  }
+};
+} // namespace
+
+std::unique_ptr<Dataflow> mla::createKeysAsMDataflow() {
+  return std::make_unique<KeysAsM>();
+}

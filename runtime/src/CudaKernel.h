@@ -1,0 +1,28 @@
+//===- CudaKernel.h ------------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_CUDAKERNEL_H
+#define MLA_JIT_SRC_CUDAKERNEL_H
+
+#include "KernelState.h"
+#include "cuda/Device.h"
+
+namespace mla_jit {
+
+/// Assembles PTX and loads it onto the context's device, to be run with at most
+/// `maxWorkers` SMs (0: all).
+llvm::Expected<std::unique_ptr<KernelState>>
+loadCudaKernel(CompileResult compiled,
+               std::shared_ptr<const cuda::Context> context, int maxWorkers);
+
+/// SMs that launches use of a device, by the option 'numWorkers'.
+int usedSMs(const cuda::Device &device, int maxWorkers);
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SRC_CUDAKERNEL_H

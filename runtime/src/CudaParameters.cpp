@@ -1,0 +1,215 @@
+//===- CudaParameters.cpp -------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaParameters.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::createStringError;
+using llvm::formatv;
+
+namespace mla_jit {
+
+size_t parameterBytes(const KernelInfo &info, const KernelInfo::Param &param) {
+  switch (param.kind) {
+  case KernelInfo::ParamKind::TensorMap:
+    return sizeof(cuda::TensorMap);
+  case KernelInfo::ParamKind::Scalar:
+    return param.source == KernelInfo::Source::Argument
+               ? byteSize(info.arguments[param.index].dtype)
+               : sizeof(int64_t);
+  case KernelInfo::ParamKind::Pointer:
+  case KernelInfo::ParamKind::Offset:
+  case KernelInfo::ParamKind::Size:
+  case KernelInfo::ParamKind::Stride:
+    return sizeof(int64_t);
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+static cuda::ElementType elementTypeOf(DType dtype) {
+  switch (dtype) {
+  case DType::BF16:
+    return cuda::ElementType::BF16;
+  case DType::F16:
+    return cuda::ElementType::F16;
+  case DType::F32:
+    return cuda::ElementType::F32;
+  case DType::I32:
+    return cuda::ElementType::I32;
+  case DType::I64:
+  case DType::None:
+    return cuda::ElementType::I64;
+  }
+  return cuda::ElementType::I64;
+}
+
+static cuda::Swizzle swizzleOf(int64_t bytes) {
+  switch (bytes) {
+  case 32:
+    return cuda::Swizzle::B32;
+  case 64:
+    return cuda::Swizzle::B64;
+  case 128:
+    return cuda::Swizzle::B128;
+  default:
+    return cuda::Swizzle::None;
+  }
+}
+
+namespace {
+/// Adds the dimensions of a map, innermost first.
+class MapBuilder {
+public:
+  explicit MapBuilder(cuda::TensorMapSpec &spec) : spec(spec) {}
+
+  /// `stride` in bytes; of dimension 0 it is not asked for.
+  void add(int64_t size, int64_t stride, int64_t box) {
+    if (spec.rank == cuda::TensorMapSpec::kMaxRank) {
+      full = true;
+      return;
+    }
+    spec.dims[spec.rank] = size;
+    spec.box[spec.rank] = static_cast<uint32_t>(box);
+    if (spec.rank)
+      spec.strides[spec.rank - 1] = stride;
+    ++spec.rank;
+  }
+  bool overflowed() const { return full; }
+
+private:
+  cuda::TensorMapSpec &spec;
+  bool full = false;
+};
+} // namespace
+
+/// A tensor of the same shape with at least one element, contiguous, at an
+/// address that nothing reads.
+static Tensor nonEmpty(Tensor tensor) {
+  constexpr uintptr_t kNowhere = 256;
+  tensor.data = reinterpret_cast<void *>(kNowhere);
+  int64_t stride = 1;
+  for (int dim = tensor.rank - 1; dim >= 0; --dim) {
+    tensor.shape[dim] = std::max<int64_t>(tensor.shape[dim], 1);
+    tensor.stride[dim] = stride;
+    stride *= tensor.shape[dim];
+  }
+  return tensor;
+}
+
+llvm::Expected<cuda::TensorMapSpec>
+makeTensorMapSpec(const KernelInfo::TensorMap &map, const Tensor &given,
+                  const std::string &name) {
+  Tensor tensor = given.data && given.numElements() ? given : nonEmpty(given);
+  auto bytes = static_cast<int64_t>(byteSize(tensor.dtype));
+  cuda::TensorMapSpec spec;
+  spec.type = elementTypeOf(tensor.dtype);
+  spec.base = reinterpret_cast<uintptr_t>(tensor.data);
+  spec.swizzle = swizzleOf(map.swizzle);
+
+  int columnDim = map.dims[map.rank - 1], rowDim = map.dims[map.rank - 2];
+  int64_t columns = tensor.shape[columnDim];
+  auto refuse = [&](const llvm::Twine &text) {
+    return llvm::make_error<UnsupportedError>(
+        ("argument '" + name + "' is read by TMA, which " + text +
+         "; a schedule with copy = gather has no such limits")
+            .str());
+  };
+  if (columns > 1 && tensor.stride[columnDim] != 1)
+    return refuse("requires contiguous columns, but they have stride " +
+                  llvm::Twine(tensor.stride[columnDim]));
+  // Where a dimension has one element its stride may be anything; TMA looks at
+  // it all the same.
+  auto strideOf = [&](int dim) {
+    int64_t aligned = llvm::alignTo(columns * bytes, 16);
+    return tensor.shape[dim] == 1 ? aligned : tensor.stride[dim] * bytes;
+  };
+
+  MapBuilder builder(spec);
+  int64_t tileColumns = map.swizzle / bytes;
+  bool tiled = map.swizzle && map.boxColumns > tileColumns;
+  if (tiled && (columns % tileColumns || map.boxColumns % tileColumns))
+    return refuse("requires columns in tiles of " + llvm::Twine(tileColumns) +
+                  ", but there are " + llvm::Twine(columns));
+  builder.add(tiled ? tileColumns : columns, 0,
+              tiled ? tileColumns : map.boxColumns);
+  builder.add(tensor.shape[rowDim], strideOf(rowDim), map.boxRows);
+  if (tiled)
+    builder.add(columns / tileColumns, map.swizzle,
+                map.boxColumns / tileColumns);
+  for (int i = map.rank - 3; i >= 0; --i)
+    builder.add(tensor.shape[map.dims[i]], strideOf(map.dims[i]), 1);
+  if (builder.overflowed())
+    return refuse("requires at most 5 dimensions, but the tensor map has 6");
+  if (llvm::Error error = cuda::checkTensorMap(spec))
+    return refuse("refuses " + given.describe() + ": " +
+                  llvm::toString(std::move(error)));
+  return spec;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+llvm::Error checkCudaParameters(const KernelInfo &info) {
+  for (const KernelInfo::Entry &entry : info.entries) {
+    size_t maps = 0;
+    for (const KernelInfo::Param &param : entry.params) {
+      if (param.source == KernelInfo::Source::Worker)
+        return createStringError("entry '" + entry.symbol +
+                                 "' of a GPU requires the worker's number not "
+                                 "to be a parameter, but has it");
+      bool isMap = param.kind == KernelInfo::ParamKind::TensorMap;
+      maps += isMap;
+      if (isMap && param.source == KernelInfo::Source::Argument &&
+          info.arguments[param.index].rank < param.map.rank)
+        return createStringError("the tensor map of '" +
+                                 info.arguments[param.index].name +
+                                 "' has more dimensions than the tensor");
+    }
+    if (maps > CudaParameters::kMaxMaps)
+      return createStringError(
+          formatv("entry '{0}' has {1} tensor maps, over the limit of {2}",
+                  entry.symbol, maps, CudaParameters::kMaxMaps));
+    if (entry.launch.threads <= 0 || entry.launch.ctasPerWorker <= 0)
+      return createStringError("entry '" + entry.symbol +
+                               "' of a GPU requires a launch, but has none");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error CudaParameters::fill(const KernelInfo::Entry &entry,
+                                 const LaunchValues &values, int64_t numCTAs,
+                                 const cuda::Context &context) {
+  size_t numMaps = 0;
+  count = entry.params.size();
+  for (auto [i, param] : llvm::enumerate(entry.params)) {
+    if (param.kind == KernelInfo::ParamKind::TensorMap) {
+      auto spec = makeTensorMapSpec(param.map, values.tensor(param),
+                                    values.name(param));
+      if (!spec)
+        return spec.takeError();
+      auto map = cuda::encodeTensorMap(context, *spec);
+      if (!map)
+        return map.takeError();
+      maps[numMaps] = *map;
+      addresses[i] = &maps[numMaps++];
+      continue;
+    }
+    words[i] = param.source == KernelInfo::Source::NumWorkers
+                   ? numCTAs
+                   : values.word(param);
+    addresses[i] = &words[i];
+  }
+  return llvm::Error::success();
+}
+
+} // namespace mla_jit

@@ -1,0 +1,113 @@
+//===- HostKernel.cpp -----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostKernel.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <chrono>
+
+using llvm::createStringError;
+
+namespace mla_jit {
+
+namespace {
+
+class HostKernel final : public KernelState {
+public:
+  using KernelState::KernelState;
+
+  int numWorkers() const override { return pool->size(); }
+  int64_t workspaceWorkers() const override { return pool->size(); }
+  size_t alignment() const override { return 64; }
+  llvm::Error run(const Arguments &arguments, const LaunchValues &values,
+                  void *stream) const override;
+
+  std::shared_ptr<WorkerPool> pool;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  /// By entry: takes a pointer to each parameter.
+  std::vector<void (*)(void **)> functions;
+};
+
+/// Parameters of one entry, ready for all workers.
+struct EntryCall {
+  void (*function)(void **);
+  size_t numParams;
+  std::array<int64_t, kMaxParams> values;
+  std::array<bool, kMaxParams> isWorker;
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<KernelState>>
+loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
+  if (!compiled.missingFeature.empty())
+    return createStringError(llvm::formatv(
+        "the kernel is compiled for '{0}', but this machine has no {1}: "
+        "it can be compiled, not run",
+        compiled.cpu, compiled.missingFeature));
+  auto start = std::chrono::steady_clock::now();
+  auto object =
+      llvm::MemoryBuffer::getMemBufferCopy(compiled.text, "mla_kernel");
+  auto state = std::make_unique<HostKernel>(std::move(compiled));
+  state->pool = std::move(pool);
+  if (llvm::Error error = checkLimits(*state->info))
+    return std::move(error);
+
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  state->jit = std::move(*jit);
+  if (auto error = state->jit->addObjectFile(std::move(object)))
+    return std::move(error);
+  for (const KernelInfo::Entry &entry : state->info->entries) {
+    auto symbol = state->jit->lookup(entry.symbol + "_packed");
+    if (!symbol)
+      return symbol.takeError();
+    state->functions.push_back(symbol->toPtr<void (*)(void **)>());
+  }
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  state->times.push_back({"link", elapsed.count()});
+  return state;
+}
+
+static void runWorker(void *context, int worker) {
+  EntryCall &call = *static_cast<EntryCall *>(context);
+  int64_t index = worker;
+  std::array<void *, kMaxParams> pointers;
+  for (size_t i = 0; i < call.numParams; ++i)
+    pointers[i] = call.isWorker[i] ? &index : &call.values[i];
+  call.function(pointers.data());
+}
+
+llvm::Error HostKernel::run(const Arguments &, const LaunchValues &values,
+                            void *stream) const {
+  if (stream)
+    return createStringError("argument 'stream' requires a null pointer for a "
+                             "kernel of the host, but got one");
+  for (size_t e = 0; e < info->entries.size(); ++e) {
+    const KernelInfo::Entry &entry = info->entries[e];
+    EntryCall call;
+    call.function = functions[e];
+    call.numParams = entry.params.size();
+    for (size_t i = 0; i < entry.params.size(); ++i) {
+      const KernelInfo::Param &param = entry.params[i];
+      call.isWorker[i] = param.source == KernelInfo::Source::Worker;
+      if (param.source == KernelInfo::Source::NumWorkers)
+        call.values[i] = pool->size();
+      else if (!call.isWorker[i])
+        call.values[i] = values.word(param);
+    }
+    pool->run(runWorker, &call);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace mla_jit

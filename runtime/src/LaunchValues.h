@@ -1,0 +1,56 @@
+//===- LaunchValues.h ----------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What the parameters of a launch are, for any target: the workspace laid out,
+// and each parameter's tensor or number.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_LAUNCHVALUES_H
+#define MLA_JIT_SRC_LAUNCHVALUES_H
+
+#include "mla_jit/Kernel.h"
+
+namespace mla_jit {
+
+/// The tensors of a kernel's workspace, one behind the other.
+struct Workspace {
+  static constexpr size_t kMaxBuffers = 16;
+  std::array<Tensor, kMaxBuffers> tensors;
+  size_t bytes = 0;
+};
+
+/// Lays out the workspace at `base`, which may be null where only its size is
+/// asked for. Counts are those of `#mla.buffer` for that many workers.
+Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
+                          int64_t workers, size_t alignment, void *base);
+
+/// The values of one launch. Refers to what it was made of.
+class LaunchValues {
+public:
+  LaunchValues(const KernelInfo &info, const Arguments &arguments,
+               const Workspace &workspace)
+      : info(info), arguments(arguments), workspace(workspace) {}
+
+  /// The tensor that a parameter is of.
+  const Tensor &tensor(const KernelInfo::Param &param) const;
+  /// Its name: an argument's, or a buffer's.
+  const std::string &name(const KernelInfo::Param &param) const;
+  /// The bytes of a pointer, offset, size, stride or scalar, in the first of 8.
+  int64_t word(const KernelInfo::Param &param) const;
+
+private:
+  const KernelInfo &info;
+  const Arguments &arguments;
+  const Workspace &workspace;
+};
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SRC_LAUNCHVALUES_H

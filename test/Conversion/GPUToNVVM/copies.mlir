@@ -1,0 +1,112 @@
+// Copies to shared memory: boxes, coordinates and addresses.
+// RUN: mla-opt %s --mla-convert-gpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+!narrow = !mla_gpu.tensor_map<?x64x192xbf16, box = 64x64, swizzle = 128>
+!wide = !mla_gpu.tensor_map<?x64x192xbf16, box = 64x192, swizzle = 128>
+!ring = !mla_gpu.smem<2x64x192xbf16, swizzle = 128>
+!tile = !mla_gpu.tile<64x192xbf16, swizzle = 128>
+!p = !mla_gpu.pipeline<2, !tile>
+!pool = memref<?x?x192xbf16, strided<[?, ?, 1]>>
+#map = #mla.tensor_map<dims = [0, 1, 2], box = 64x64, swizzle = 128>
+
+module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"tma", []>, #mla.entry<"gather", []>, #mla.entry<"clear", []>], workspace = [],
+    schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = whole, split_tiles = 1, stages = 2,
+                             row_blocks = 1, copy = tma>, mask = #mla.none, kv_heads = 1, group = 16>} {
+
+// Several boxes of one column tile, the last ones of the tile by a view; and a wide box, of which the column tile is a
+// dimension behind the row. Descriptors are fetched early.
+// CHECK-LABEL: llvm.func @tma(
+// CHECK-SAME: %[[NARROW:[^:]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[WIDE:[^:]*]]: !llvm.ptr
+// CHECK-SAME: %[[PAGE:[^:]*]]: i32)
+// CHECK: prefetch.tensormap [$1];\0Aprefetch.tensormap [$2];\0A", "r,l,l" %{{.*}}, %[[NARROW]], %[[WIDE]]
+// CHECK: %[[TILE:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: arrive.expect_tx.shared::cta.b64 _, [$3], 40960;
+// CHECK: createpolicy.fractional.L2::evict_first.b64 policy, 1.0;
+// CHECK-SAME: add.s32 column, $4, 0;\0A@$0 cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1+0], [$2, {column, $5, $6}], [$3], policy;
+// CHECK-SAME: add.s32 column, $4, 64;\0A@$0 {{.*}} [$1+8192], [$2, {column, $5, $6}], [$3], policy;
+// CHECK-SAME: "b,r,l,r,r,r,r" %{{.*}}, %{{.*}}, %[[NARROW]], %{{.*}}, %c64_i32, %c0_i32, %[[PAGE]] :
+// CHECK: add.s32 column, $4, 0;\0A@$0 cp.async.bulk.tensor.4d.{{.*}} [$1+0], [$2, {0, $5, column, $6}], [$3], policy;\0A}
+// CHECK-SAME: %[[WIDE]], %{{.*}}, %c0_i32, %c0_i32, %[[PAGE]] :
+func.func @tma(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map}, %wide: !wide {mla.name = "q", mla.tensor_map = #map},
+               %page32: i32 {mla.name = "page"}) attributes {mla.entry = 0} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %page = arith.index_cast %page32 : i32 to index
+  %ring = mla_gpu.alloc : !ring
+  %pipe = mla_gpu.pipeline %ring[0:192] writer(tma) from("load") to("math") : !ring
+  mla_gpu.warp_specialize
+  role "load" warps(1) {
+    %0 = mla_gpu.acquire %pipe[%page] : !p
+    %1 = mla_gpu.view %0[64:192] : !tile
+    mla_gpu.tma_load %narrow[%page, %c0, %c64] to %1 : !narrow, !mla_gpu.tile<64x128xbf16, swizzle = 128>
+    mla_gpu.tma_load %wide[%page, %c0, %c0] to %0 : !wide, !tile
+    mla_gpu.commit %pipe[%page] : !p
+  }
+  role "math" warps(1) {
+  }
+  return
+}
+
+// Eight threads a row; rows that are not there are zeros, and read nothing.
+// CHECK-LABEL: llvm.func @gather(
+// CHECK-SAME: %[[POOL:[^:]*]]: !llvm.ptr<1>, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %[[S0:[^:]*]]: i64, %[[S1:[^:]*]]: i64, %[[LIST:[^:]*]]: !llvm.ptr<1>
+// CHECK: %[[FIRST:.*]] = arith.shrui %[[THREAD:.*]], %c3_i32
+// CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %c64_i32 step %c8_i32
+// CHECK: %[[ID:.*]] = llvm.load
+// CHECK: %[[EXISTS:.*]] = arith.cmpi sge, %[[ID]], %c0_i32
+// CHECK: %[[SAFE:.*]] = arith.select %[[EXISTS]], %[[ID]], %c0_i32
+// CHECK: %[[WIDE:.*]] = arith.extsi %[[SAFE]] : i32 to i64
+// CHECK: arith.muli %[[WIDE]], %[[S0]]
+// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c16_i32, %c0_i32
+// CHECK: %[[CHUNK:.*]] = arith.andi %[[THREAD]], %c7_i32
+// CHECK: "cp.async.cg.shared.global [$2], [$0+0], 16, $1;\0Acp.async.cg.shared.global [$3], [$0+128], 16, $1;\0Acp.async.cg.shared.global [$4], [$0+256], 16, $1;\0A", "l,r,r,r,r" %{{.*}}, %[[BYTES]],
+func.func @gather(%pool: !pool {mla.name = "k"}, %list: memref<?xi32> {mla.name = "kv_indices"}) attributes {mla.entry = 1} {
+  %c0 = arith.constant 0 : index
+  %ring = mla_gpu.alloc : !ring
+  %pipe = mla_gpu.pipeline %ring[0:192] writer(cp_async) from("load") to("math") : !ring
+  mla_gpu.warp_specialize
+  role "load" warps(2) {
+    %0 = mla_gpu.acquire %pipe[%c0] : !p
+    mla_gpu.gather %pool to %0 {
+    ^bb0(%i: index):
+      %1 = memref.load %list[%i] : memref<?xi32>
+      %2 = arith.index_cast %1 : i32 to index
+      mla_gpu.yield %2, %i : index, index
+    } : !pool, !tile
+    mla_gpu.commit %pipe[%c0] : !p
+  }
+  role "math" warps(1) {
+  }
+  return
+}
+
+// Only where rows are past the end, and with all that it takes inside of the branch.
+// CHECK-LABEL: llvm.func @clear(
+// CHECK-SAME: %[[KEYS:[^:]*]]: i32)
+// CHECK: try_wait
+// CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[KEYS]], %c64_i32
+// CHECK-NEXT: scf.if %[[SOME]] {
+// CHECK: %[[BEGIN:.*]] = arith.maxsi %[[KEYS]], %c0_i32
+// CHECK: %[[FIRST:.*]] = arith.addi %[[BEGIN]], %{{.*}}
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %c64_i32 step %c16_i32
+// CHECK: st.shared.v4.b32 [$0], {$1, $1, $1, $1};
+// CHECK: fence.proxy.async.shared::cta;
+// CHECK-NEXT: bar.sync 2, 128;
+// CHECK-NEXT: }
+func.func @clear(%keys32: i32 {mla.name = "keys"}) attributes {mla.entry = 2} {
+  %c0 = arith.constant 0 : index
+  %keys = arith.index_cast %keys32 : i32 to index
+  %ring = mla_gpu.alloc : !ring
+  %pipe = mla_gpu.pipeline %ring[0:192] writer(tma) from("load") to("math") : !ring
+  mla_gpu.warp_specialize
+  role "load" warps(1) {
+  }
+  role "math" warps(4) {
+    %0 = mla_gpu.wait %pipe[%c0] : !p
+    mla_gpu.clear_rows %0 from %keys : !tile
+    mla_gpu.release %pipe[%c0] : !p
+  }
+  return
+}
+}

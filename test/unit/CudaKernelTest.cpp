@@ -1,0 +1,354 @@
+//===- CudaKernelTest.cpp -------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Launches of a compiled kernel on a fake driver: what is made of KernelInfo.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/src/CudaKernel.h"
+#include "../../runtime/src/CudaParameters.h"
+#include "CudaFixture.h"
+
+using namespace mla_jit;
+using Info = KernelInfo;
+using Param = KernelInfo::Param;
+using Kind = KernelInfo::ParamKind;
+using Source = KernelInfo::Source;
+
+//===----------------------------------------------------------------------===//
+// A kernel and its tensors
+//===----------------------------------------------------------------------===//
+
+static ArgumentInfo tensorArgument(const char *name, DType dtype,
+                                   std::initializer_list<int64_t> shape) {
+  ArgumentInfo argument;
+  argument.name = name;
+  argument.isTensor = true;
+  argument.dtype = dtype;
+  argument.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), argument.shape.begin());
+  argument.stride.fill(-1);
+  return argument;
+}
+
+static ArgumentInfo scalarArgument(const char *name, DType dtype) {
+  ArgumentInfo argument;
+  argument.name = name;
+  argument.dtype = dtype;
+  return argument;
+}
+
+/// Rows x columns of k as tiles of 64 columns.
+static Info::TensorMap mapOfK() {
+  Info::TensorMap map;
+  map.rank = 4;
+  map.dims = {0, 2, 1, 3};
+  map.boxRows = 64;
+  map.boxColumns = 576;
+  map.swizzle = 128;
+  return map;
+}
+
+static Info fakeInfo() {
+  Info info;
+  info.arguments = {tensorArgument("q", DType::BF16, {-1, -1, 16, 576}),
+                    tensorArgument("k", DType::BF16, {-1, 64, 1, 576}),
+                    tensorArgument("seq_lens", DType::I32, {-1}),
+                    scalarArgument("softmax_scale", DType::F32),
+                    scalarArgument("num_splits", DType::I32)};
+  info.workspace = {{"partial_out", Info::Scope::Slot, 16 * 512 * 4, 3, {}},
+                    {"work_list", Info::Scope::Piece, 32, 2, {}},
+                    {"work_range", Info::Scope::Worker, 8, 2, {}}};
+  info.workspace[0].shape = {-1, 16, 512};
+  info.workspace[1].shape = {-1, 8};
+  info.workspace[2].shape = {-1, 2};
+  std::vector<Param> params = {
+      {Kind::Pointer, Source::Argument, 0, 0},
+      {Kind::Size, Source::Argument, 0, 1},
+      {Kind::Stride, Source::Argument, 0, 0},
+      {Kind::Scalar, Source::Argument, 3, 0},
+      {Kind::TensorMap, Source::Argument, 1, 0, mapOfK()},
+      {Kind::Pointer, Source::Workspace, 1, 0},
+      {Kind::Size, Source::Workspace, 0, 0},
+      {Kind::Scalar, Source::NumWorkers, -1, 0}};
+  info.entries = {{"decode_main", params, {192, 169984, 1, false}},
+                  {"decode_combine", params, {128, 0, 2, true}}};
+  info.blockM = 16;
+  info.kvHeads = 1;
+  info.group = 16;
+  return info;
+}
+
+/// Arguments with made-up addresses.
+static Arguments fakeArguments(const std::shared_ptr<const Info> &info,
+                               int64_t batch = 3, int64_t queries = 2) {
+  auto address = [](uintptr_t value) {
+    return reinterpret_cast<void *>(value);
+  };
+  Arguments arguments(info);
+  llvm::cantFail(arguments.set(
+      "q", Tensor(address(0x1000), DType::BF16, {batch, queries, 16, 576})));
+  llvm::cantFail(arguments.set(
+      "k", Tensor(address(0x20000), DType::BF16, {100, 64, 1, 576})));
+  llvm::cantFail(
+      arguments.set("seq_lens", Tensor(address(0x3000), DType::I32, {batch})));
+  llvm::cantFail(arguments.set("softmax_scale", 0.5));
+  return arguments;
+}
+
+static int64_t countIn(const Workspace &workspace, int buffer) {
+  return workspace.tensors[buffer].shape[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Workspaces
+//===----------------------------------------------------------------------===//
+
+TEST(LaunchValuesTest, CountsOfTheWorkspace) {
+  auto info = std::make_shared<Info>(fakeInfo());
+  Arguments arguments = fakeArguments(info); // 3 requests x 2 row blocks
+  auto layOut = [&] {
+    return layOutWorkspace(*info, arguments, 132, 256, nullptr);
+  };
+  Workspace automatic = layOut();
+  EXPECT_EQ(countIn(automatic, 0), 2 * 132);
+  EXPECT_EQ(countIn(automatic, 1), 6 + 132);
+  EXPECT_EQ(countIn(automatic, 2), 132);
+  EXPECT_EQ(automatic.bytes, 264u * 32768 + (138 * 32 + 255) / 256 * 256 +
+                                 (132 * 8 + 255) / 256 * 256);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(automatic.tensors[1].data),
+            264u * 32768);
+
+  llvm::cantFail(arguments.set("num_splits", 5));
+  EXPECT_EQ(countIn(layOut(), 0), 6 * 5);
+  EXPECT_EQ(countIn(layOut(), 1), 6 * 5 + 132);
+
+  // Row blocks of a request as a multiple of those that are done together.
+  info->rowBlocks = 4;
+  EXPECT_EQ(countIn(layOut(), 0), 12 * 5);
+  EXPECT_EQ(countIn(layOut(), 1), 12 * 5 + 132);
+
+  llvm::cantFail(arguments.set("num_splits", 0));
+  info->defaultSplits = 32;
+  EXPECT_EQ(countIn(layOut(), 0), 12 * 32);
+}
+
+TEST(LaunchValuesTest, RaggedQueries) {
+  auto info = std::make_shared<Info>(fakeInfo());
+  info->arguments[0] = tensorArgument("q", DType::BF16, {-1, 16, 576});
+  info->rowBlocks = 2;
+  Arguments arguments(info);
+  auto *somewhere = reinterpret_cast<void *>(0x1000);
+  llvm::cantFail(
+      arguments.set("q", Tensor(somewhere, DType::BF16, {7, 16, 576})));
+  llvm::cantFail(arguments.set("seq_lens", Tensor(somewhere, DType::I32, {3})));
+  // 7 row blocks: 3 whole pairs, and one that is broken for each request.
+  EXPECT_EQ(arguments.maxItems(), (3 + 3) * 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+static Tensor keys(std::initializer_list<int64_t> shape = {100, 64, 1, 576}) {
+  return Tensor(reinterpret_cast<void *>(0x20000), DType::BF16, shape);
+}
+
+static std::string refusal(const Tensor &tensor) {
+  return llvm::toString(makeTensorMapSpec(mapOfK(), tensor, "k").takeError());
+}
+
+TEST(TensorMapSpecTest, WideBoxesAreTilesOfColumns) {
+  auto spec = cuda::get(makeTensorMapSpec(mapOfK(), keys(), "k"));
+  EXPECT_EQ(spec.rank, 5u);
+  EXPECT_EQ(spec.base, 0x20000u);
+  EXPECT_EQ(spec.type, cuda::ElementType::BF16);
+  EXPECT_EQ(spec.swizzle, cuda::Swizzle::B128);
+  // Columns of a tile, rows, tiles, heads, pages.
+  EXPECT_EQ(spec.dims, (std::array<uint64_t, 5>{64, 64, 9, 1, 100}));
+  EXPECT_EQ(spec.box, (std::array<uint32_t, 5>{64, 64, 9, 1, 1}));
+  EXPECT_EQ(spec.strides,
+            (std::array<uint64_t, 4>{1152, 128, 1152, 64 * 1152}));
+}
+
+TEST(TensorMapSpecTest, NarrowBoxesAreNot) {
+  Info::TensorMap map = mapOfK();
+  map.rank = 3;
+  map.dims = {0, 1, 3};
+  map.boxColumns = 64;
+  auto spec = cuda::get(makeTensorMapSpec(map, keys(), "k"));
+  EXPECT_EQ(spec.rank, 3u);
+  EXPECT_EQ(spec.dims, (std::array<uint64_t, 5>{576, 64, 100}));
+  EXPECT_EQ(spec.box, (std::array<uint32_t, 5>{64, 64, 1}));
+  EXPECT_EQ(spec.strides, (std::array<uint64_t, 4>{1152, 64 * 1152}));
+}
+
+TEST(TensorMapSpecTest, StridesOfOneElementDoNotMatter) {
+  Tensor k = keys();
+  k.stride[2] = 577;
+  EXPECT_EQ(refusal(k), "");
+}
+
+TEST(TensorMapSpecTest, EmptyTensorsGetALegalView) {
+  EXPECT_EQ(refusal(keys({0, 64, 1, 576})), "");
+  Tensor k = keys({0, 64, 1, 576});
+  k.data = nullptr;
+  EXPECT_EQ(refusal(k), "");
+}
+
+TEST(TensorMapSpecTest, RefusesWhatTMACannotTake) {
+  auto expectRefusal = [](const Tensor &k, const char *part) {
+    std::string text = refusal(k);
+    EXPECT_NE(text.find("argument 'k'"), std::string::npos) << text;
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  Tensor k = keys();
+  k.stride[1] = 577;
+  expectRefusal(k, "multiple of 16 bytes, but got 1154");
+  k = keys();
+  k.data = reinterpret_cast<void *>(0x20002);
+  expectRefusal(k, "multiple of 16, but got 0x20002");
+  k = keys();
+  k.stride[3] = 2;
+  expectRefusal(k, "contiguous columns");
+  expectRefusal(keys({100, 64, 1, 72}), "tiles of 64, but there are 72");
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CudaKernelTest : public cuda::CudaTest {
+protected:
+  CudaKernelTest() {
+    fake->parameterBytes = {8, 8, 8, 4, 128, 8, 8, 8};
+    fake->infoLog = "ptxas info : Used 8 registers";
+    openContext();
+  }
+
+  llvm::Expected<std::unique_ptr<KernelState>> load(int maxWorkers = 0) {
+    CompileResult compiled;
+    compiled.text = "decode_main decode_combine";
+    compiled.info = std::make_shared<Info>(info);
+    return loadCudaKernel(std::move(compiled), context, maxWorkers);
+  }
+
+  llvm::Error run(const KernelState &state, const Arguments &arguments) {
+    workspace =
+        layOutWorkspace(*state.info, arguments, state.workspaceWorkers(),
+                        state.alignment(), reinterpret_cast<void *>(0x100000));
+    return state.run(arguments, {*state.info, arguments, workspace}, nullptr);
+  }
+
+  Info info = fakeInfo();
+  Workspace workspace;
+};
+} // namespace
+
+TEST_F(CudaKernelTest, LaunchesEachEntryOnAllSMs) {
+  auto state = cuda::get(load());
+  EXPECT_EQ(state->numWorkers(), 132);
+  ASSERT_TRUE(cuda::Failure(run(*state, fakeArguments(state->info))).ok);
+  ASSERT_EQ(fake->launches.size(), 2u);
+  const FakeCuda::Launch &main = fake->launches[0];
+  EXPECT_EQ(main.config.grid[0], 132u);
+  EXPECT_EQ(main.config.block[0], 192u);
+  EXPECT_EQ(main.config.sharedBytes, 169984u);
+  EXPECT_TRUE(main.attributes.empty());
+  float scale = 0.5;
+  uint32_t scaleBits;
+  memcpy(&scaleBits, &scale, sizeof(scale));
+  // The size of partial_out, whose place in the workspace is the first.
+  EXPECT_EQ(main.parameters,
+            (std::vector<uint64_t>{0x1000, 2, 2 * 16 * 576, scaleBits, 42,
+                                   0x100000 + 264 * 32768, 264, 132}));
+  const FakeCuda::Launch &combine = fake->launches[1];
+  EXPECT_EQ(combine.config.grid[0], 264u);
+  EXPECT_EQ(combine.parameters.back(), 264u);
+  ASSERT_EQ(combine.attributes.size(), 1u);
+  EXPECT_EQ(combine.attributes[0].id,
+            cuda::LaunchAttributeId::ProgrammaticStreamSerialization);
+  ASSERT_EQ(fake->maps.size(), 2u);
+  EXPECT_EQ(fake->maps[0].dims, (std::vector<uint64_t>{64, 64, 9, 1, 100}));
+  EXPECT_EQ(fake->calls["cuStreamSynchronize"], 0);
+  EXPECT_EQ(fake->calls["cuMemAlloc"], 0);
+}
+
+TEST_F(CudaKernelTest, BatchZeroLaunchesNothing) {
+  auto state = cuda::get(load());
+  EXPECT_TRUE(cuda::Failure(run(*state, fakeArguments(state->info, 0))).ok);
+  EXPECT_TRUE(fake->launches.empty());
+}
+
+TEST_F(CudaKernelTest, UsesFewerSMsWhereAsked) {
+  auto state = cuda::get(load(/*maxWorkers=*/7));
+  EXPECT_EQ(state->numWorkers(), 7);
+  ASSERT_TRUE(cuda::Failure(run(*state, fakeArguments(state->info))).ok);
+  EXPECT_EQ(fake->launches[0].config.grid[0], 7u);
+  EXPECT_EQ(countIn(workspace, 0), 14);
+  // As many as do neighbouring row blocks together.
+  info.rowBlocks = 4;
+  EXPECT_EQ(cuda::get(load(/*maxWorkers=*/1))->numWorkers(), 4);
+}
+
+TEST_F(CudaKernelTest, ChecksAllTensorsBeforeTheFirstLaunch) {
+  // Only the second entry reads k by TMA.
+  std::swap(info.entries[0].params[4].map.boxColumns,
+            info.entries[1].params[4].map.boxColumns);
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  Tensor k = keys();
+  k.stride[1] = 580;
+  llvm::cantFail(arguments.set("k", k));
+  cuda::Failure failure = run(*state, arguments);
+  EXPECT_TRUE(failure.says("argument 'k'")) << failure.message;
+  EXPECT_TRUE(failure.says("1160")) << failure.message;
+  EXPECT_TRUE(fake->launches.empty());
+}
+
+TEST_F(CudaKernelTest, RefusesWhatTheDeviceLacks) {
+  info.entries[0].launch.sharedBytes = 232449;
+  cuda::Failure failure = load();
+  EXPECT_EQ(failure.kind, cuda::ErrorKind::Unsupported);
+  EXPECT_TRUE(failure.says("stage 'load'")) << failure.message;
+  EXPECT_TRUE(failure.says("232448")) << failure.message;
+  EXPECT_TRUE(failure.says("got 232449")) << failure.message;
+}
+
+TEST_F(CudaKernelTest, RefusesOtherParametersThanTheCode) {
+  fake->parameterBytes[3] = 8;
+  cuda::Failure failure = load();
+  EXPECT_TRUE(failure.says("parameter 3")) << failure.message;
+  EXPECT_TRUE(failure.says("requires 8 bytes, but got 4")) << failure.message;
+}
+
+TEST_F(CudaKernelTest, WarnsOfLosses) {
+  fake->infoLog = "ptxas info    : Compiling entry function 'decode_main' for "
+                  "'sm_90a'\n"
+                  "ptxas info    : Function properties for decode_main\n"
+                  "ptxas         .     0 bytes stack frame, 8 bytes spill "
+                  "stores, 0 bytes spill loads\n"
+                  "ptxas info    : (C7510) Potential Performance Loss: wgmma";
+  auto state = cuda::get(load());
+  ASSERT_EQ(state->info->warnings.size(), 2u);
+  EXPECT_EQ(state->info->warnings[0],
+            "decode_main: 8 bytes of spill stores, over the limit of 0");
+  EXPECT_EQ(state->info->warnings[1],
+            "C7510: Potential Performance Loss: wgmma");
+}
+
+TEST_F(CudaKernelTest, RefusedPTX) {
+  CompileResult compiled;
+  compiled.text = "bad decode_main";
+  compiled.info = std::make_shared<Info>(info);
+  cuda::Failure failure = loadCudaKernel(std::move(compiled), context, 0);
+  EXPECT_TRUE(failure.says("stage 'assemble'")) << failure.message;
+  EXPECT_TRUE(failure.says("Unknown symbol 'bad'")) << failure.message;
+}

@@ -1,0 +1,240 @@
+//===- BenchPeers.cpp -----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BenchPeers.h"
+#include "Files.h"
+#include "PeerConfigs.h"
+#include "PeerTiming.h"
+#include "ResultFile.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <map>
+
+using namespace llvm;
+
+namespace mla_jit {
+
+namespace {
+
+struct PeerRow {
+  const PeerConfig *config;
+  cuda::Timing timing = {}; ///< of a launch
+  int copies = 0;
+  std::string schedule = {}, error = {};
+
+  double ratio() const { return config->bestMicroseconds / timing.median; }
+  double gbytesPerSecond() const {
+    return 1e6 * config->gbytes() / timing.median;
+  }
+  double tflopsPerSecond() const {
+    return 1e6 * config->tflop() / timing.median;
+  }
+};
+
+/// Configurations that differ in what is compiled in have kernels of their own.
+class PeerKernels {
+public:
+  explicit PeerKernels(Engine &engine) : engine(engine) {}
+
+  /// The kernel of a configuration; prints what its compilation took.
+  Expected<std::shared_ptr<Kernel>> get(const PeerConfig &config);
+  json::Array take() { return std::move(report); }
+
+private:
+  struct Compiled {
+    std::shared_ptr<Kernel> kernel;
+    std::string error;
+  };
+  Compiled compile(const PeerConfig &config);
+
+  Engine &engine;
+  std::map<std::string, Compiled> kernels;
+  json::Array report;
+};
+
+} // namespace
+
+PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
+  std::string name = formatv("h{0} q{1}", config.spec.numHeads, config.queries);
+  auto kernel = engine.prepare(config.spec);
+  if (!kernel) {
+    std::string error = toString(kernel.takeError());
+    outs() << formatv("compile {0}: FAILED: {1}\n", name, error);
+    outs().flush();
+    return {nullptr, error};
+  }
+  double total = 0;
+  std::string stages;
+  json::Object times;
+  for (const StageTime &time : (*kernel)->compileTimes()) {
+    total += time.seconds;
+    stages += formatv(" {0} {1:F0}", time.stage, time.seconds * 1e3);
+    times[time.stage] = time.seconds * 1e3;
+  }
+  outs() << formatv("compile {0}: {1:F0} ms:{2}\n", name, total * 1e3, stages);
+  const KernelInfo &info = *(*kernel)->info();
+  for (const std::string &warning : info.warnings)
+    outs() << "  warning: " << warning << "\n";
+  outs().flush();
+  json::Array warnings(info.warnings);
+  report.push_back(json::Object{{"kernel", name},
+                                {"schedule", info.schedule},
+                                {"compile_ms", total * 1e3},
+                                {"stages_ms", std::move(times)},
+                                {"warnings", std::move(warnings)}});
+  return {std::move(*kernel), ""};
+}
+
+Expected<std::shared_ptr<Kernel>> PeerKernels::get(const PeerConfig &config) {
+  const Spec &s = config.spec;
+  std::string key =
+      formatv("{0} {1} {2} {3} {4} {5} {6}", s.numHeads, s.headDim, s.headDimV,
+              s.pageSize, toString(s.kvDType), s.mask, s.queries);
+  auto [known, isNew] = kernels.try_emplace(key);
+  if (isNew)
+    known->second = compile(config);
+  if (known->second.kernel)
+    return known->second.kernel;
+  return createStringError(known->second.error);
+}
+
+static void printHeader() {
+  outs() << formatv("{0,-24}{1,9}{2,9}{3,7}{4,8}{5,9}\n", "config", "us",
+                    "best us", "ratio", "GB/s", "TFLOP/s");
+}
+
+static void print(const PeerRow &row) {
+  if (!row.error.empty())
+    outs() << formatv("{0,-24} FAILED: {1}\n", row.config->name, row.error);
+  else
+    outs() << formatv("{0,-24}{1,9:F1}{2,9:F1}{3,7:F2}{4,8:F0}{5,9:F0}\n",
+                      row.config->name, row.timing.median,
+                      row.config->bestMicroseconds, row.ratio(),
+                      row.gbytesPerSecond(), row.tflopsPerSecond());
+  outs().flush();
+}
+
+namespace {
+/// Over the rows that were measured.
+struct Summary {
+  int measured = 0;
+  double geomean = 0, worst = 0, mostGBytesPerSecond = 0;
+  std::string worstName;
+};
+} // namespace
+
+static Summary summarize(ArrayRef<PeerRow> rows) {
+  Summary summary;
+  double logs = 0;
+  for (const PeerRow &row : rows) {
+    if (!row.error.empty())
+      continue;
+    logs += std::log(row.ratio());
+    if (!summary.measured++ || row.ratio() < summary.worst) {
+      summary.worst = row.ratio();
+      summary.worstName = row.config->name;
+    }
+    summary.mostGBytesPerSecond =
+        std::max(summary.mostGBytesPerSecond, row.gbytesPerSecond());
+  }
+  if (summary.measured)
+    summary.geomean = std::exp(logs / summary.measured);
+  return summary;
+}
+
+static Error writeJSON(const Engine &engine, const PeersOptions &options,
+                       ArrayRef<PeerRow> rows, const Summary &summary,
+                       double copyGBytes, json::Array kernels) {
+  json::Array array;
+  for (const PeerRow &row : rows) {
+    json::Object object{{"name", row.config->name},
+                        {"best_us", row.config->bestMicroseconds}};
+    if (row.error.empty()) {
+      object["us"] = row.timing.median;
+      object["least_us"] = row.timing.least;
+      object["most_us"] = row.timing.most;
+      object["ratio"] = row.ratio();
+      object["gbytes_per_second"] = row.gbytesPerSecond();
+      object["tflops_per_second"] = row.tflopsPerSecond();
+      object["copies"] = row.copies;
+      object["replays"] = row.timing.replays;
+      object["schedule"] = row.schedule;
+    } else {
+      object["error"] = row.error;
+    }
+    array.push_back(std::move(object));
+  }
+  json::Object document = describeRun(engine);
+  document["configs"] = std::move(array);
+  document["kernels"] = std::move(kernels);
+  document["geomean_ratio"] = summary.geomean;
+  document["worst_ratio"] = summary.worst;
+  document["copy_gbytes_per_second"] = copyGBytes;
+  return writeBytes(options.json,
+                    formatv("{0:2}\n", json::Value(std::move(document))).str());
+}
+
+Error benchPeers(Engine &engine, const PeersOptions &options) {
+  auto configs = readPeerConfigs(options.configs, options.only);
+  if (!configs)
+    return configs.takeError();
+  auto device = engine.device();
+  if (!device)
+    return device.takeError();
+  outs() << formatv("{0}, {1}, {2} SMs, {3}\n", device->name, device->chip,
+                    device->numSMs, device->driver);
+
+  // All kernels first, so that the table is in one piece.
+  PeerKernels kernels(engine);
+  for (const PeerConfig &config : *configs)
+    consumeError(kernels.get(config).takeError());
+  auto bench = PeerTiming::create(engine, *configs);
+  if (!bench)
+    return bench.takeError();
+  auto copyGBytes = (*bench)->measureCopy();
+  if (!copyGBytes)
+    return copyGBytes.takeError();
+
+  printHeader();
+  std::vector<PeerRow> rows;
+  for (const PeerConfig &config : *configs) {
+    PeerRow &row = rows.emplace_back(PeerRow{&config});
+    auto kernel = kernels.get(config);
+    Expected<cuda::Timing> timing =
+        kernel ? (*bench)->measure(config, **kernel)
+               : Expected<cuda::Timing>(kernel.takeError());
+    if (timing) {
+      row.timing = *timing;
+      row.copies = (*bench)->copiesOf(config);
+      row.schedule = (*kernel)->info()->schedule;
+    } else {
+      row.error = toString(timing.takeError());
+    }
+    print(row);
+  }
+  Summary summary = summarize(rows);
+  outs() << formatv("{0} of {1} measured: geometric mean {2:F3}, worst {3:F2} "
+                    "({4})\n",
+                    summary.measured, rows.size(), summary.geomean,
+                    summary.worst, summary.worstName);
+  outs() << formatv("ceilings: copies {0:F0} GB/s (read and written), most KV "
+                    "{1:F0} GB/s\n",
+                    *copyGBytes, summary.mostGBytesPerSecond);
+  outs().flush();
+  if (!options.json.empty())
+    if (Error error = writeJSON(engine, options, rows, summary, *copyGBytes,
+                                kernels.take()))
+      return error;
+  if (summary.measured == static_cast<int>(rows.size()))
+    return Error::success();
+  return createStringError("some configurations could not be measured");
+}
+
+} // namespace mla_jit
