@@ -21,7 +21,8 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations -Werror=return-type
   -fno-exceptions -fvisibility-inlines-hidden)
-add_link_options(-fuse-ld=lld -Wl,--gc-sections)
+# The kernel cache takes the build id for the identity of the compiler's code.
+add_link_options(-fuse-ld=lld -Wl,--gc-sections -Wl,--build-id=sha1)
 add_compile_options(-ffunction-sections -fdata-sections)
 include_directories("${CMAKE_SOURCE_DIR}/include" "${CMAKE_BINARY_DIR}/include"
                     "${CMAKE_SOURCE_DIR}/runtime/include")

@@ -79,12 +79,12 @@ static std::optional<std::string> whyNotTMA(DecodeOp op, bool promised) {
   return std::nullopt;
 }
 
-GPUProblem::GPUProblem(DecodeOp op, int64_t queries)
-    : rows(op.getNumHeads() / op.getNumKVHeads() * queries),
+GPUProblem::GPUProblem(DecodeOp op, const LaunchHints &hints)
+    : rows(op.getNumHeads() / op.getNumKVHeads() * hints.queries),
       kvHeads(op.getNumKVHeads()), headDim(op.getHeadDim()),
       headDimV(op.getHeadDimV()),
-      copy(whyNotTMA(op, /*promised=*/false) ? CopyKind::Gather
-                                             : CopyKind::TMA) {}
+      copy(whyNotTMA(op, hints.alignedStrides) ? CopyKind::Gather
+                                               : CopyKind::TMA) {}
 
 std::optional<std::string> mla::checkGPUProblem(DecodeOp problem,
                                                 ScheduleAttr schedule) {

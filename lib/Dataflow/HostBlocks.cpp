@@ -64,7 +64,7 @@ public:
   }
 
   SmallVector<ScheduleAttr> enumerate(DecodeOp problem, TargetAttr target,
-                                      int64_t) const override {
+                                      const LaunchHints &) const override {
     static constexpr std::pair<int64_t, int64_t> kQKBlocks[] = {
         {1, 4}, {4, 2}, {2, 4}, {4, 4}, {8, 1}, {8, 2}, {16, 1}};
     static constexpr std::pair<int64_t, int64_t> kPVBlocks[] = {
@@ -132,7 +132,7 @@ public:
   }
 
   double cost(DecodeOp problem, TargetAttr target, ScheduleAttr schedule,
-              int64_t) const override {
+              const LaunchHints &) const override {
     Shape shape(problem);
     double lanes = target.getLanes();
     bool staged = schedule.getKv() == KVAccess::Staged;

@@ -42,8 +42,8 @@ public:
   }
 
   SmallVector<ScheduleAttr> enumerate(DecodeOp op, TargetAttr target,
-                                      int64_t queries) const override {
-    GPUProblem problem(op, queries);
+                                      const LaunchHints &hints) const override {
+    GPUProblem problem(op, hints);
     SmallVector<ScheduleAttr> schedules;
     for (int64_t rows : {8, 16, 32})
       schedules.push_back(ScheduleAttr::get(
@@ -72,8 +72,8 @@ public:
       return reason;
     if (std::optional<std::string> reason = checkGPUProblem(op, schedule))
       return reason;
-    int64_t most =
-        stagesThatFit(GPUProblem(op, 1), target, schedule.getBlockM());
+    int64_t most = stagesThatFit(GPUProblem(op, LaunchHints()), target,
+                                 schedule.getBlockM());
     if (schedule.getStages() > most)
       return llvm::formatv("{0} stages fit the shared memory at the most, but "
                            "got {1}",
@@ -83,8 +83,8 @@ public:
   }
 
   double cost(DecodeOp op, TargetAttr, ScheduleAttr schedule,
-              int64_t queries) const override {
-    GPUProblem problem(op, queries);
+              const LaunchHints &hints) const override {
+    GPUProblem problem(op, hints);
     int64_t blocks = llvm::divideCeil(problem.rows, schedule.getBlockM());
     // An instruction of N rows takes 32 + N / 2 cycles, softmax included. Each
     // row block reads the keys for itself.

@@ -52,8 +52,8 @@ public:
   }
 
   SmallVector<ScheduleAttr> enumerate(DecodeOp op, TargetAttr target,
-                                      int64_t queries) const override {
-    GPUProblem problem(op, queries);
+                                      const LaunchHints &hints) const override {
+    GPUProblem problem(op, hints);
     return {ScheduleAttr::get(
         op.getContext(), getName(), kRows, kTileKeys, SplitPolicy::Balanced,
         /*split_tiles=*/1, std::max<int64_t>(2, stagesThatFit(problem, target)),
@@ -83,7 +83,7 @@ public:
                            "with rows as M, but got {0}",
                            op.getHeadDimV())
           .str();
-    int64_t most = stagesThatFit(GPUProblem(op, 1), target);
+    int64_t most = stagesThatFit(GPUProblem(op, LaunchHints()), target);
     if (schedule.getStages() > most)
       return llvm::formatv("{0} stages fit the shared memory at the most, but "
                            "got {1}",
@@ -93,8 +93,8 @@ public:
   }
 
   double cost(DecodeOp op, TargetAttr, ScheduleAttr schedule,
-              int64_t queries) const override {
-    GPUProblem problem(op, queries);
+              const LaunchHints &hints) const override {
+    GPUProblem problem(op, hints);
     int64_t blocks = llvm::divideCeil(problem.rows, kRows);
     // 32 cycles a step of 64 x 64 x 16 on the tensor cores, and 5 % more. Row
     // blocks side by side read the keys from memory once.

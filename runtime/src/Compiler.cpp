@@ -77,6 +77,7 @@ public:
     options.cpu = request.cpu;
     options.chip = request.chip;
     options.queries = request.queries;
+    options.alignedStrides = request.alignedStrides;
     options.split = request.rowLocalSplits ? "row_local" : "balanced";
     if (!lower("tile", *module, [&](OpPassManager &pm) {
           mla::buildProblemToTile(pm, options);

@@ -25,9 +25,10 @@ struct CompileRequest {
   std::string cpu;  ///< host
   bool rowLocalSplits = false;
 
-  std::string chip;          ///< of a GPU; empty: for the host
-  int64_t queries = 1;       ///< GPU: expected of a request
-  unsigned supportedPTX = 0; ///< GPU: 10 x the newest version; 0: any
+  std::string chip;            ///< of a GPU; empty: for the host
+  int64_t queries = 1;         ///< GPU: expected of a request
+  bool alignedStrides = false; ///< GPU: promised of k, see Spec
+  unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {}; ///< GPU
 };
 

@@ -146,6 +146,7 @@ struct Engine::State {
     if (made) {
       made->rowLocalSplits = spec.rowLocalSplits;
       made->queries = spec.queries;
+      made->alignedStrides = spec.alignedStrides;
     }
     return made;
   }

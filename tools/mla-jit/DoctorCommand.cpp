@@ -37,6 +37,7 @@ struct Probe {
   KVLayout layout;
   const char *mask;
   int64_t numSplits;
+  int64_t numHeads = 4, headDim = 64, headDimV = 48, pageSize = 16;
 };
 
 class DoctorCommand : public Command {
@@ -80,10 +81,10 @@ static void describeGPU() {
 Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
   Problem problem;
   Spec &spec = problem.spec;
-  spec.numHeads = 4;
-  spec.headDim = 64;
-  spec.headDimV = 48;
-  spec.pageSize = 16;
+  spec.numHeads = probe.numHeads;
+  spec.headDim = probe.headDim;
+  spec.headDimV = probe.headDimV;
+  spec.pageSize = probe.pageSize;
   spec.qDType = spec.kvDType = spec.outDType = probe.dtype;
   spec.layout = probe.layout;
   spec.mask = probe.mask;
@@ -150,10 +151,18 @@ Error DoctorCommand::run() {
          engine.numWorkers());
   describeGPU();
 
-  const Probe probes[] = {
+  const Probe ofHost[] = {
       {"bf16, paged, causal", DType::BF16, KVLayout::Paged, "causal", 0},
       {"f16, csr, causal, 3 splits", DType::F16, KVLayout::CSR, "causal", 3},
       {"f32, dense, no mask", DType::F32, KVLayout::Dense, "none", 0}};
+  const Probe ofGPU[] = {{"bf16, 16 heads", DType::BF16, KVLayout::Paged,
+                          "causal", 0, 16, 576, 512, 64},
+                         {"bf16, 128 heads", DType::BF16, KVLayout::Paged,
+                          "causal", 0, 128, 576, 512, 64},
+                         {"f16, 16 heads, 3 splits", DType::F16,
+                          KVLayout::Paged, "none", 3, 16, 576, 512, 64}};
+  bool isHost = engine.options().target == TargetKind::Host;
+  ArrayRef<Probe> probes = isHost ? ArrayRef(ofHost) : ArrayRef(ofGPU);
   bool ok = true;
   for (const Probe &probe : probes) {
     if (Error error = selfCheck(engine, probe)) {

@@ -50,6 +50,16 @@ static void setSize(int64_t size, int64_t &value) {
     value = size;
 }
 
+/// Whether a tensor begins, and its rows do, at multiples of 16 bytes, as far
+/// as is known.
+static bool isAligned(const Tensor &tensor) {
+  size_t bytes = reinterpret_cast<uintptr_t>(tensor.data);
+  for (int i = 0; i + 1 < tensor.rank; ++i)
+    if (tensor.stride[i] >= 0)
+      bytes |= tensor.stride[i] * byteSize(tensor.dtype);
+  return bytes % 16 == 0;
+}
+
 static Error describeSpec(Lookup find, Spec &spec) {
   spec.raggedQ = find("q_offsets").given();
   auto q =
@@ -95,6 +105,7 @@ static Error describeSpec(Lookup find, Spec &spec) {
     spec.tableDType = table.given() ? table.dtype : indptr.dtype;
   }
   spec.tableRows = find("table_rows").given();
+  spec.alignedStrides = isAligned(*k) && isAligned(find("k_rope"));
   return Error::success();
 }
 

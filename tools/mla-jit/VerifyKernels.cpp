@@ -53,7 +53,7 @@ static std::string keyOf(const Spec &s) {
                          s.ropeDim, s.pageSize, s.queries})
     stream << number << ' ';
   stream << toString(s.layout) << s.tableRows << s.raggedQ << s.rowLocalSplits
-         << s.mask << '\n'
+         << s.alignedStrides << s.mask << '\n'
          << s.schedule << '\n';
   for (const auto &[name, type] : s.scoreArguments)
     stream << name << ':' << type << '\n';

@@ -22,6 +22,13 @@
 
 namespace mlir::mla {
 
+/// What is known of launches beyond the problem; it chooses schedules.
+struct LaunchHints {
+  int64_t queries = 1;         ///< that a request typically has
+  bool alignedStrides = false; ///< promised: k's free strides, and where it
+                               ///< begins, are multiples of 16 bytes
+};
+
 class Dataflow {
 public:
   virtual ~Dataflow() = default;
@@ -32,10 +39,10 @@ public:
   /// Whether it lowers to targets of this kind at all.
   virtual bool supportsTarget(TargetAttr target) const = 0;
 
-  /// The schedules worth considering for a problem whose requests typically
-  /// have that many queries.
+  /// The schedules worth considering for a problem.
   virtual SmallVector<ScheduleAttr>
-  enumerate(DecodeOp problem, TargetAttr target, int64_t queries) const = 0;
+  enumerate(DecodeOp problem, TargetAttr target,
+            const LaunchHints &hints) const = 0;
 
   /// Nothing if the schedule can be lowered for the target, else the reason why
   /// not.
@@ -51,7 +58,8 @@ public:
   /// Predicted core cycles per key of one request, all heads: the number that
   /// selection minimises.
   virtual double cost(DecodeOp problem, TargetAttr target,
-                      ScheduleAttr schedule, int64_t queries) const = 0;
+                      ScheduleAttr schedule,
+                      const LaunchHints &hints) const = 0;
 };
 
 /// Register blocks of vectors on a CPU; rows of a tile share each key.

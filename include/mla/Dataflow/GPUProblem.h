@@ -15,7 +15,7 @@
 #ifndef MLA_DATAFLOW_GPUPROBLEM_H
 #define MLA_DATAFLOW_GPUPROBLEM_H
 
-#include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Dataflow/Dataflow.h"
 #include <optional>
 #include <string>
 
@@ -34,7 +34,7 @@ struct GPUProblem {
   int64_t kvHeads, headDim, headDimV;
   CopyKind copy; ///< the best that the layout of k is known to allow
 
-  GPUProblem(DecodeOp op, int64_t queries);
+  GPUProblem(DecodeOp op, const LaunchHints &hints);
 
   /// Shared memory of a tile of keys.
   int64_t getTileBytes() const { return kTileKeys * headDim * 2; }

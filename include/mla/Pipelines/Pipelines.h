@@ -46,6 +46,11 @@ struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
       llvm::cl::desc("queries that a request typically has: chooses tiles, "
                      "results are right for any"),
       llvm::cl::init(1)};
+  Option<bool> alignedStrides{
+      *this, "aligned-strides",
+      llvm::cl::desc("promise that k's free strides, and where it begins, are "
+                     "multiples of 16 bytes, as TMA needs"),
+      llvm::cl::init(false)};
 };
 
 /// problem -> tile: target, schedule, tiles, splits, specialised loops.

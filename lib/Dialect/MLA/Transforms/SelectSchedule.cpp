@@ -52,7 +52,7 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
                               "(see mla-attach-target), but got none");
       if (op.getSchedule())
         return checkGiven(op, target, *policy);
-      return select(op, target, *policy, queries);
+      return select(op, target, *policy, {queries, alignedStrides});
     });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -86,18 +86,18 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
   }
 
   static LogicalResult select(DecodeOp op, TargetAttr target,
-                              SplitPolicy policy, int64_t queries) {
+                              SplitPolicy policy, const LaunchHints &hints) {
     SmallVector<Candidate> candidates;
     SmallVector<std::string> reasons;
     for (const std::unique_ptr<Dataflow> &dataflow : getDataflows()) {
       if (!dataflow->supportsTarget(target))
         continue;
-      for (ScheduleAttr schedule : dataflow->enumerate(op, target, queries)) {
+      for (ScheduleAttr schedule : dataflow->enumerate(op, target, hints)) {
         std::optional<std::string> reason =
             dataflow->checkProblem(op, target, schedule);
         if (!reason)
           candidates.push_back(
-              {schedule, dataflow->cost(op, target, schedule, queries)});
+              {schedule, dataflow->cost(op, target, schedule, hints)});
         else if (!llvm::is_contained(reasons, *reason))
           reasons.push_back(*reason);
       }

@@ -35,12 +35,15 @@ def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
     costs.
 
     `queries` only chooses: the kernel is right for any number of them.
+    `aligned-strides` allows TMA where strides are free; launches must keep it.
   }];
   let options = [
     Option<"split", "split", "std::string", "\"balanced\"",
            "split policy of chosen schedules: whole, balanced or row_local">,
     Option<"queries", "queries", "int64_t", "1",
-           "queries that a request typically has">];
+           "queries that a request typically has">,
+    Option<"alignedStrides", "aligned-strides", "bool", "false",
+           "promise that k's free strides, and where it begins, are multiples of 16 bytes">];
   let dependentDialects = ["::mlir::mla::MLADialect"];
 }
 

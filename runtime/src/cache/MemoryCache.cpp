@@ -1,0 +1,169 @@
+//===- MemoryCache.cpp - Loaded kernels by key ----------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryCache.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+using namespace mla_jit::cache;
+
+/// A value being made.
+struct MemoryCacheBase::Flight {
+  const pid_t process = ::getpid();
+  const std::thread::id thread = std::this_thread::get_id();
+  std::mutex mutex;
+  std::condition_variable landed;
+  std::optional<Result<Value>> result;
+};
+
+MemoryCacheBase::MemoryCacheBase(size_t capacity) : capacity(capacity) {}
+MemoryCacheBase::~MemoryCacheBase() = default;
+
+void MemoryCacheBase::Slot::set(const Value &made) {
+  value = made;
+  for (Value &mine : ofStripe)
+    mine = Value(made.get(), [made](void *) {});
+}
+
+/// Only the cache could make a count of its own larger, under the lock.
+bool MemoryCacheBase::Slot::isInUse() const {
+  for (const Value &mine : ofStripe)
+    if (mine.use_count() > 1)
+      return true;
+  return value.use_count() > static_cast<long>(1 + kStripes);
+}
+
+void MemoryCacheBase::markUsed(Slot &slot) {
+  uint64_t now = clock.load(std::memory_order_relaxed);
+  if (slot.lastUse.load(std::memory_order_relaxed) != now)
+    slot.lastUse.store(now, std::memory_order_relaxed);
+}
+
+MemoryCacheBase::Value MemoryCacheBase::hit(const CacheKey &key) {
+  size_t stripe = thisStripe();
+  Value value;
+  {
+    std::shared_lock lock(mutex.stripe(stripe));
+    auto found = slots.find(key);
+    if (found == slots.end() || !found->second.value)
+      return nullptr;
+    markUsed(found->second);
+    value = found->second.ofStripe[stripe];
+  }
+  counts.add(MemoryEvent::Hit);
+  return value;
+}
+
+Result<MemoryCacheBase::Value> MemoryCacheBase::getOrMake(const CacheKey &key,
+                                                          const Make &make,
+                                                          Deadline deadline) {
+  std::shared_ptr<Flight> flight;
+  bool isMine = false;
+  {
+    std::lock_guard lock(mutex);
+    Slot &slot = slots[key];
+    if (slot.value) {
+      markUsed(slot);
+      counts.add(MemoryEvent::Hit);
+      return slot.value;
+    }
+    // The thread of a flight of the parent process is not in this one.
+    if (!slot.flight || slot.flight->process != ::getpid()) {
+      slot.flight = std::make_shared<Flight>();
+      isMine = true;
+    }
+    flight = slot.flight;
+  }
+  if (!isMine)
+    return waitFor(*flight, deadline);
+
+  counts.add(MemoryEvent::Miss);
+  Result<Value> result = make();
+  if (result && !*result)
+    result = Error{ErrorKind::Invalid, "a value is required, but got none"};
+  land(key, flight, result);
+  if (result)
+    shrink(capacity);
+  return result;
+}
+
+void MemoryCacheBase::land(const CacheKey &key,
+                           const std::shared_ptr<Flight> &flight,
+                           const Result<Value> &result) {
+  if (!result)
+    counts.add(MemoryEvent::Failed);
+  {
+    std::lock_guard lock(mutex);
+    auto found = slots.find(key);
+    // After a fork inside `make`, another may have begun anew.
+    bool isMine = found != slots.end() && found->second.flight == flight;
+    if (isMine && !result)
+      slots.erase(found);
+    if (isMine && result) {
+      found->second.set(*result);
+      found->second.flight = nullptr;
+      found->second.lastUse = clock.fetch_add(1) + 1;
+      ++numValues;
+    }
+  }
+  std::lock_guard lock(flight->mutex);
+  flight->result = result;
+  flight->landed.notify_all();
+}
+
+Result<MemoryCacheBase::Value> MemoryCacheBase::waitFor(Flight &flight,
+                                                        Deadline deadline) {
+  if (flight.thread == std::this_thread::get_id())
+    return Error{ErrorKind::Invalid,
+                 "a value is required that does not need itself to be made"};
+  counts.add(MemoryEvent::Wait);
+  std::unique_lock lock(flight.mutex);
+  auto hasLanded = [&] { return flight.result.has_value(); };
+  if (deadline == kNoDeadline)
+    flight.landed.wait(lock, hasLanded);
+  else if (!flight.landed.wait_until(lock, deadline, hasLanded)) {
+    counts.add(MemoryEvent::Timeout);
+    return Error{ErrorKind::Timeout,
+                 "another thread was still compiling at the deadline"};
+  }
+  return *flight.result;
+}
+
+/// Takes the longest unused of the values that nobody holds out of the cache.
+/// Looking through all of them is nothing beside making one.
+MemoryCacheBase::Value MemoryCacheBase::dropOldest() {
+  std::lock_guard lock(mutex);
+  auto oldest = slots.end();
+  for (auto slot = slots.begin(); slot != slots.end(); ++slot)
+    if (slot->second.value && !slot->second.isInUse() &&
+        (oldest == slots.end() ||
+         slot->second.lastUse < oldest->second.lastUse))
+      oldest = slot;
+  if (oldest == slots.end())
+    return nullptr;
+  Value dropped = std::move(oldest->second.value);
+  slots.erase(oldest);
+  --numValues;
+  return dropped;
+}
+
+size_t MemoryCacheBase::shrink(size_t most) {
+  size_t dropped = 0;
+  while (numValues.load() > most) {
+    // Destroyed here, without the lock.
+    Value oldest = dropOldest();
+    if (!oldest)
+      break; // all are in use
+    counts.add(MemoryEvent::Evicted);
+    ++dropped;
+  }
+  return dropped;
+}
