@@ -27,11 +27,23 @@ static constexpr int64_t kReservedBytes = 256;
 /// Columns of Q that fit the registers; the others lie in shared memory.
 static constexpr int64_t kRegisterColumns = 496;
 
-/// Stages of keys, and of the scales of their rows, that fit.
+/// Stages of keys that fit beside what else lies in shared memory.
 static int64_t stagesThatFit(const GPUProblem &problem, TargetAttr target) {
-  int64_t columns = std::max<int64_t>(0, problem.headDim - kRegisterColumns);
+  int64_t rope = problem.headDim - problem.headDimV;
+  // The rope columns of Q go there first, as a whole.
+  int64_t columns =
+      problem.headDim <= kRegisterColumns
+          ? 0
+          : rope + std::max<int64_t>(0, problem.headDimV - kRegisterColumns);
   int64_t left = target.getSmemBytes() - kReservedBytes - kRows * columns * 2;
-  return std::min(left / (problem.getTileBytes() + kRows * 4), kMostStages);
+  // P takes the place of rope columns, or has two slots of its own; with it are
+  // what rows of O are scaled by.
+  int64_t scales = kRows * 4, stage = problem.getTileBytes();
+  if (rope >= kTileKeys)
+    stage += scales;
+  else
+    left -= 2 * (kRows * kTileKeys * 2 + scales);
+  return std::min(left / stage, kMostStages);
 }
 
 /// CTAs that do the row blocks of a request side by side and share its keys.
@@ -82,6 +94,12 @@ public:
       return llvm::formatv("head_dim_v that is a multiple of 128 is required "
                            "with rows as M, but got {0}",
                            op.getHeadDimV())
+          .str();
+    int64_t latent = op.getHeadDim() - op.getRopeDim();
+    if (op.getRopeDim() && latent != op.getHeadDimV())
+      return llvm::formatv("a latent part as wide as V, {0}, is required with "
+                           "rows as M, but got {1}",
+                           op.getHeadDimV(), latent)
           .str();
     int64_t most = stagesThatFit(GPUProblem(op, LaunchHints()), target);
     if (schedule.getStages() > most)

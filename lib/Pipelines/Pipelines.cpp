@@ -34,11 +34,12 @@ void mla::buildTileToHost(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void mla::buildTileToGPU(OpPassManager &pm) {
+void mla::buildTileToGPU(OpPassManager &pm, const TileToGPUOptions &options) {
   pm.addPass(createConvertTileToGPU());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addNestedPass<func::FuncOp>(mla_gpu::createVerifyProtocol());
+  if (options.verifyProtocol)
+    pm.addNestedPass<func::FuncOp>(mla_gpu::createVerifyProtocol());
 }
 
 void mla::buildHostToLLVM(OpPassManager &pm) {
@@ -64,15 +65,14 @@ void mla::buildHostToLLVM(OpPassManager &pm) {
 }
 
 void mla::buildGPUToNVVM(OpPassManager &pm) {
+  // LLVM folds all that the canonicalizer would, in less time.
   pm.addPass(createConvertGPUToNVVM());
-  pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  // One walk, which cannot be taken back, for all three dialects.
+  ConvertToLLVMPassOptions options;
+  options.filterDialects = {"arith", "cf", "math"};
+  options.allowPatternRollback = false;
+  pm.addPass(createConvertToLLVMPass(options));
 }

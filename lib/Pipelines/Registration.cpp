@@ -11,6 +11,9 @@
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mla/Dialect/MLAGPU/Transforms/Passes.h"
 #include "mla/Pipelines/Pipelines.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
@@ -22,6 +25,10 @@ void mla::registerDialects(DialectRegistry &registry) {
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                   scf::SCFDialect, vector::VectorDialect>();
+  // How createConvertToLLVMPass converts them.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
 }
 
 void mla::registerPasses() {
@@ -36,9 +43,9 @@ void mla::registerPasses() {
   PassPipelineRegistration<>("mla-tile-to-host",
                              "phase: tile ops to loops over register blocks",
                              buildTileToHost);
-  PassPipelineRegistration<>("mla-tile-to-gpu",
-                             "phase: tile ops to the roles of a CTA",
-                             buildTileToGPU);
+  PassPipelineRegistration<TileToGPUOptions>(
+      "mla-tile-to-gpu", "phase: tile ops to the roles of a CTA",
+      buildTileToGPU);
   PassPipelineRegistration<>("mla-host-to-llvm",
                              "phase: loops and vectors to LLVM IR",
                              buildHostToLLVM);

@@ -9,6 +9,7 @@
 #include "Compiler.h"
 #include "KernelDescription.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mla/Pipelines/Pipelines.h"
 #include "mla/Pipelines/Registration.h"
@@ -53,6 +54,7 @@ public:
         handler(&context, [this](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
             return;
+          isRefused |= mla::isUnsupported(diagnostic);
           llvm::raw_string_ostream stream(diagnostics);
           stream << (diagnostics.empty() ? "" : "\n");
           printLocation(stream, diagnostic.getLocation());
@@ -82,7 +84,7 @@ public:
     if (!lower("tile", *module, [&](OpPassManager &pm) {
           mla::buildProblemToTile(pm, options);
         }))
-      return unsupported("tile");
+      return failure("tile");
     if (stage == Stage::Tile)
       return finish(textOf(*module));
     return request.chip.empty() ? runHost(*module, stage)
@@ -92,7 +94,7 @@ public:
 private:
   llvm::Expected<CompileResult> runHost(ModuleOp module, Stage stage) {
     if (!lower("host", module, mla::buildTileToHost))
-      return unsupported("host");
+      return failure("host");
     auto info = describeKernel(module);
     if (!info)
       return info.takeError();
@@ -107,8 +109,11 @@ private:
   }
 
   llvm::Expected<CompileResult> runGPU(ModuleOp module, Stage stage) {
-    if (!lower("gpu", module, mla::buildTileToGPU))
-      return unsupported("gpu");
+    mla::TileToGPUOptions options;
+    options.verifyProtocol = request.verifyProtocol;
+    if (!lower("gpu", module,
+               [&](OpPassManager &pm) { mla::buildTileToGPU(pm, options); }))
+      return failure("gpu");
     if (stage == Stage::GPU)
       return finish(textOf(module));
     if (!lower("nvvm", module, mla::buildGPUToNVVM))
@@ -210,21 +215,19 @@ private:
     return std::move(result);
   }
 
-  std::string describeFailure(const char *stage) const {
-    return std::string("stage '") + stage + "': " +
-           (diagnostics.empty() ? "failed without a reason" : diagnostics);
-  }
   llvm::Error failure(const char *stage) const {
-    return createStringError(describeFailure(stage));
-  }
-  /// Of a stage that refuses what the target has no way to compute.
-  llvm::Error unsupported(const char *stage) const {
-    return llvm::make_error<UnsupportedError>(describeFailure(stage));
+    std::string text =
+        std::string("stage '") + stage +
+        "': " + (diagnostics.empty() ? "failed without a reason" : diagnostics);
+    if (isRefused)
+      return llvm::make_error<UnsupportedError>(std::move(text));
+    return createStringError(text);
   }
 
   const CompileRequest &request;
   MLIRContext context;
   std::string diagnostics;
+  bool isRefused = false; ///< an error says that there is no lowering
   ScopedDiagnosticHandler handler;
   CompileResult result;
 };

@@ -28,6 +28,7 @@ struct CompileRequest {
   std::string chip;            ///< of a GPU; empty: for the host
   int64_t queries = 1;         ///< GPU: expected of a request
   bool alignedStrides = false; ///< GPU: promised of k, see Spec
+  bool verifyProtocol = true;  ///< GPU: of text, which may be anyone's
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {}; ///< GPU
 };
@@ -43,8 +44,8 @@ struct CompileResult {
 };
 
 /// Compiles up to `stage`, for a GPU at most to PTX. Errors carry the stage and
-/// the diagnostics; an UnsupportedError is one of a stage that chooses how to
-/// compute.
+/// the diagnostics; an UnsupportedError is one that a pass has marked as such
+/// (mla/Dialect/MLA/IR/Unsupported.h).
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage);
 

@@ -147,6 +147,8 @@ struct Engine::State {
       made->rowLocalSplits = spec.rowLocalSplits;
       made->queries = spec.queries;
       made->alignedStrides = spec.alignedStrides;
+      // Costs as much as some stages, and tests do it for all dataflows.
+      made->verifyProtocol = false;
     }
     return made;
   }

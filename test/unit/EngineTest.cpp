@@ -75,6 +75,32 @@ TEST(EngineTest, RefusesBadText) {
   EXPECT_TRUE(bool(smallEngine().prepare(smallSpec())));
 }
 
+TEST(EngineTest, TellsRefusalsFromMistakes) {
+  Engine gpu({.target = TargetKind::CUDA, .chip = "sm_90a"});
+  auto expect = [](llvm::Error error, bool isRefusal, const char *part) {
+    EXPECT_EQ(error.isA<UnsupportedError>(), isRefusal) << part;
+    expectParts(textOf(std::move(error)), {part});
+  };
+  Spec spec = smallSpec();
+  expect(gpu.isSupported(spec), true, "has no schedule for target 'cuda'");
+  spec.headDim = 192;
+  spec.headDimV = 128;
+  EXPECT_EQ(textOf(gpu.isSupported(spec)), "");
+  spec.schedule = "#mla.schedule<keys_as_m, block_m = 8, block_n = 32, split = "
+                  "balanced, split_tiles = 1, stages = 2, row_blocks = 1, "
+                  "copy = gather>";
+  expect(gpu.isSupported(spec), true, "block_n = 64 is required");
+  spec.schedule = "";
+  spec.scoreBody = "mla.yield %nothing : f32";
+  expect(gpu.isSupported(spec), false, "undeclared SSA value");
+
+  // No stage refuses as such: this one chose how to compute, of wrong IR.
+  auto text =
+      gpu.compile("func.func @f() attributes {mla.entry = 0} { return }",
+                  "test.mlir", Stage::GPU);
+  expect(text.takeError(), false, "stage 'gpu'");
+}
+
 TEST(EngineTest, CompilesInManyThreads) {
   std::vector<std::string> texts(4);
   std::vector<std::thread> threads;

@@ -238,6 +238,8 @@ Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
                        testCase.slow ? " (slow)" : "");
     return true;
   }
+  if (options.compile)
+    return compileCases(engine, cases, table);
 
   auto start = std::chrono::steady_clock::now();
   table << formatv("{0,-28} {1,-84} {2,9} {3,9}  result\n", "case", "problem",

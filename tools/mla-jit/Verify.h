@@ -29,6 +29,7 @@ struct VerifyOptions {
   std::string filter;
   std::string only;     ///< a part of the names; empty: any
   bool list = false;    ///< print names and problems, run nothing
+  bool compile = false; ///< compile the kernels, run nothing
   bool quick = false;   ///< leave out the cases that take long
   bool subset = false;  ///< a few small cases, for sanitizers
   int jobs = 0;         ///< threads that compile ahead
@@ -40,7 +41,8 @@ struct VerifyOptions {
 /// Runs the cases in order and prints a row for each as it ends, then a line "N
 /// passed, N failed", with the number of those that the target does not support
 /// where there are any. Returns whether none failed. An error: the filter fits
-/// no case, or is no glob, or the device was lost.
+/// no case, or is no glob, or the device was lost. With `compile` a case is
+/// right if its kernel compiles, on a GPU without what costs speed.
 llvm::Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
                                llvm::raw_ostream &table);
 

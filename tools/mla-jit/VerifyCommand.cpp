@@ -41,7 +41,8 @@ public:
            "  mla-jit verify --list\n"
            "  mla-jit verify --filter A2,'*.rope*' --host-cpu x86-64-v3\n"
            "  mla-jit verify --filter random --seed 7 --random-cases 200\n"
-           "  mla-jit verify --target cuda --quick --json verify.json\n";
+           "  mla-jit verify --target cuda --quick --json verify.json\n"
+           "  mla-jit verify --target sm_90a --compile\n";
   }
 
   Error run() override {
@@ -51,6 +52,7 @@ public:
     VerifyOptions options;
     options.filter = filter;
     options.list = list;
+    options.compile = compile;
     options.only = only;
     options.quick = quick;
     options.subset = subset;
@@ -84,6 +86,10 @@ private:
                "separated by commas (default: all)"),
       cl::value_desc("names"), in, of};
   cl::opt<bool> list{"list", cl::desc("Print the cases, run none"), in, of};
+  cl::opt<bool> compile{
+      "compile",
+      cl::desc("Compile the kernels of the cases, run none: needs no GPU"), in,
+      of};
   cl::opt<bool> quick{"quick", cl::desc("Leave out cases that take long"), in,
                       of};
   cl::opt<bool> subset{

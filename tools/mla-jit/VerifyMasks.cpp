@@ -75,6 +75,29 @@ static void addMasks(std::vector<Case> &cases) {
   }
 }
 
+/// Keys that no query of the request sees any more are NaN: some share a tile
+/// with the first one of the window.
+static void addKeysBeforeWindow(std::vector<Case> &cases) {
+  for (int64_t heads : {16, 64}) {
+    Case c;
+    c.name = llvm::formatv("mask.nan-before-window-h{0}", heads);
+    c.spec = specOfHeads(heads, "sliding_window");
+    c.maskParameters = {{"window", 77}};
+    c.shapes = {lengths({300, 512, 64}, 2)};
+    c.splits = {0, 2};
+    c.edit = [](Problem &problem) {
+      setKeys(problem, [&](int64_t b, int64_t key, int64_t column) {
+        int64_t firstQuery = integerAt(problem, "seq_lens", b) - 2;
+        if (key <= firstQuery - 77)
+          return std::numeric_limits<double>::quiet_NaN();
+        return (key * 31 + column * 17) % 64 / 16.0 - 2;
+      });
+      return Error::success();
+    };
+    cases.push_back(c);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Score code
 //===----------------------------------------------------------------------===//
@@ -195,6 +218,7 @@ static void addCustomScores(std::vector<Case> &cases) {
 
 void addMaskCases(std::vector<Case> &cases) {
   addMasks(cases);
+  addKeysBeforeWindow(cases);
   addScores(cases);
   addCustomScores(cases);
 }

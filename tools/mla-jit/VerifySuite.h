@@ -234,6 +234,12 @@ private:
   llvm::Expected<Spec> editedSpec();
 };
 
+/// Compiles each kernel that the cases ask for (but for edits of schedules),
+/// and prints a row for each as it ends. Returns whether none failed; on a GPU,
+/// what costs speed is a failure where there is an assembler that says so.
+llvm::Expected<bool> compileCases(Engine &engine, llvm::ArrayRef<Case> cases,
+                                  llvm::raw_ostream &table);
+
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//

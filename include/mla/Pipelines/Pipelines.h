@@ -53,14 +53,23 @@ struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
       llvm::cl::init(false)};
 };
 
+struct TileToGPUOptions : public PassPipelineOptions<TileToGPUOptions> {
+  Option<bool> verifyProtocol{
+      *this, "verify-protocol",
+      llvm::cl::desc(
+          "run mla-gpu-verify-protocol: what dataflows emit is right "
+          "by tests, but a change to one may not be"),
+      llvm::cl::init(true)};
+};
+
 /// problem -> tile: target, schedule, tiles, splits, specialised loops.
 void buildProblemToTile(OpPassManager &pm, const ProblemToTileOptions &options);
 
 /// tile -> host: loops over register blocks.
 void buildTileToHost(OpPassManager &pm);
 
-/// tile -> gpu: the roles of a CTA, checked by mla-gpu-verify-protocol.
-void buildTileToGPU(OpPassManager &pm);
+/// tile -> gpu: the roles of a CTA.
+void buildTileToGPU(OpPassManager &pm, const TileToGPUOptions &options);
 
 /// host -> llvm: upstream's lowerings.
 void buildHostToLLVM(OpPassManager &pm);

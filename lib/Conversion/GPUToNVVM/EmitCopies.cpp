@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Copies to shared memory: by TMA, row by row, and of zeros.
+// Copies to shared memory: by TMA, and of zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace mlir::mla_gpu;
 
-/// What one thread copies or clears at once, and how many neighbours share a
-/// row, so that a warp's accesses are whole 128-byte lines.
+/// What one thread clears at once, and how many neighbours share a row, so that
+/// a warp's accesses are whole 128-byte lines.
 static constexpr int64_t kChunkBytes = 16, kRowThreads = 8;
 
 LogicalResult NVVMEmitter::emitCopyOp(Operation &op) {
@@ -106,61 +106,8 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Row by row
+// Zeros
 //===----------------------------------------------------------------------===//
-
-LogicalResult NVVMEmitter::emitGather(GatherOp op) {
-  SharedTile &dest = tile(op.getTile());
-  TileType type = dest.type;
-  GlobalMemory &source = memory(op.getSource());
-  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t chunkColumns = kChunkBytes / elementBytes;
-  if (type.getColumns() % chunkColumns)
-    return op.emitOpError("requires rows of whole 16 bytes, but got ")
-           << type.getColumns() * elementBytes;
-  int64_t chunks = type.getColumns() / chunkColumns;
-  int64_t rowsAtOnce = roleThreads() / kRowThreads;
-
-  // Each thread asks for its rows once, and copies every eighth chunk of them.
-  auto loop = scf::ForOp::create(b, loc, shr(thread(), 3), i32(type.getRows()),
-                                 i32(rowsAtOnce));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(loop.getBody()->getTerminator());
-  Value row = loop.getInductionVar();
-  map(op.getBody().getArgument(0), row);
-  if (failed(emitBlock(op.getBody().front())))
-    return failure();
-  SmallVector<Value> indices = terminatorRegisters(op.getBody().front());
-  Value exists = cmp(arith::CmpIPredicate::sge, indices.front(), i32(0));
-  for (Value &index : indices)
-    index = select(exists, index, i32(0));
-  indices.push_back(i32(0));
-  Value from = elementPointer(source, indices);
-  Value bytes = select(exists, i32(kChunkBytes), i32(0));
-
-  Value first = andi(thread(), kRowThreads - 1);
-  std::string text, constraints = "l,r";
-  SmallVector<Value> operands = {
-      LLVM::GEPOp::create(b, loc, from.getType(), type.getElementType(), from,
-                          mul(first, i32(chunkColumns))),
-      bytes};
-  int64_t rest = chunks % kRowThreads;
-  for (int64_t chunk = 0; chunk < chunks; chunk += kRowThreads) {
-    Value column = mul(add(first, i32(chunk)), i32(chunkColumns));
-    operands.push_back(elementAddress(dest, row, column));
-    constraints += ",r";
-    std::string to = "$" + std::to_string(operands.size() - 1);
-    if (chunk + kRowThreads > chunks) {
-      operands.push_back(cmp(arith::CmpIPredicate::ult, first, i32(rest)));
-      constraints += ",b";
-      text += "@$" + std::to_string(operands.size() - 1) + " ";
-    }
-    text += "cp.async.cg.shared.global [" + to + "], [$0+" +
-            std::to_string(chunk * kChunkBytes) + "], 16, $1;\n";
-  }
-  ptx(text, constraints, {}, operands);
-  return success();
-}
 
 void NVVMEmitter::emitClearRows(ClearRowsOp op) {
   SharedTile &dest = tile(op.getTile());
@@ -168,6 +115,8 @@ void NVVMEmitter::emitClearRows(ClearRowsOp op) {
   int64_t columns =
       kChunkBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
   Value begin = scalar(op.getFirst()), end = i32(type.getRows());
+  if (op.getEnd())
+    end = arith::MinSIOp::create(b, loc, scalar(op.getEnd()), end);
   // The condition is the same in all threads of the role: they can meet in it.
   emitIf(cmp(arith::CmpIPredicate::slt, begin, end), [&] {
     beforeStore(dest);

@@ -248,7 +248,7 @@ private:
   /// Waits for the phase of a barrier with that parity to be over.
   void waitBarrier(Value barrier, Value parity);
 
-  // EmitCopies.cpp
+  // EmitCopies.cpp, EmitGather.cpp
   LogicalResult emitTMALoad(TMALoadOp op);
   LogicalResult emitGather(GatherOp op);
   void emitClearRows(ClearRowsOp op);

@@ -40,15 +40,20 @@ Value mla_gpu::isNotNull(NVVMEmitter &e, Value memref) {
                e.i64(0));
 }
 
-Value PackedRows::areAligned(int64_t bytes) {
+Value mla_gpu::areRowsAligned(NVVMEmitter &e, const GlobalMemory &memory,
+                              int64_t bytes, Value firstColumn) {
+  int64_t elementBytes = memory.elementType.getIntOrFloatBitWidth() / 8;
   Value all = addressOf(e, memory);
   auto include = [&](Value elements) {
     all = arith::OrIOp::create(e.b, e.loc, all,
-                               e.mul(elements, e.i64(elementBytes())));
+                               e.mul(elements, e.i64(elementBytes)));
   };
-  for (OpFoldResult stride : ArrayRef(memory.strides).drop_back()) {
+  for (auto [stride, size] :
+       llvm::drop_end(llvm::zip_equal(memory.strides, memory.sizes))) {
+    if (isConstantIntValue(size, 1)) // all indices are 0
+      continue;
     if (auto known = getConstantIntValue(stride)) {
-      if (*known * elementBytes() % bytes)
+      if (*known * elementBytes % bytes)
         return {};
     } else {
       include(cast<Value>(stride));
@@ -56,7 +61,7 @@ Value PackedRows::areAligned(int64_t bytes) {
   }
   APInt known;
   if (firstColumn && matchPattern(firstColumn, m_ConstantInt(&known))) {
-    if (known.getSExtValue() * elementBytes() % bytes)
+    if (known.getSExtValue() * elementBytes % bytes)
       return {};
   } else if (firstColumn) {
     include(arith::ExtSIOp::create(e.b, e.loc, e.b.getI64Type(), firstColumn));

@@ -19,6 +19,11 @@
 
 namespace mlir::mla_gpu {
 
+/// Whether all rows of a memref, from a column on (i32; null: the first), are
+/// aligned to `bytes`; null: they are not, whatever the arguments are.
+Value areRowsAligned(NVVMEmitter &e, const GlobalMemory &memory, int64_t bytes,
+                     Value firstColumn = {});
+
 /// Packed rows of a memref.
 class PackedRows {
 public:
@@ -40,7 +45,9 @@ public:
 
   /// Whether all rows, from the first column on, are aligned to `bytes`; null:
   /// they are not, whatever the arguments are.
-  Value areAligned(int64_t bytes);
+  Value areAligned(int64_t bytes) {
+    return areRowsAligned(e, memory, bytes, firstColumn);
+  }
   /// Columns begin at 0 where there is none given.
   void beginAtColumnZero() { isMatrix = true; }
 

@@ -190,10 +190,7 @@ SmallVector<Value> KeysAsM::emitTile(const WorkItem &work, Value query,
     return {arith::MulFOp::create(b, state[0], b.spread(alpha, o.matrix(f32)))};
   })[0];
   Value values = b.view(keys, 0, entry.headDimV);
-  // Copies row by row leave zeros there.
-  if (loads.getWriter() == Writer::TMA)
-    ClearRowsOp::create(
-        b, values, b.sub(work.item.kvLen, b.mul(tile, b.index(entry.keys))));
+  loads.clearUnseen(b, work.item, values, b.mul(tile, b.index(entry.keys)));
   Value newO = b.finish(b.multiply(p, values, rescaled, o.matrix(f32)));
   ReleaseOp::create(b, kv, slot);
   return {newO, newMax, newSum};

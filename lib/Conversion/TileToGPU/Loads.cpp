@@ -8,6 +8,7 @@
 
 #include "Loads.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::mla;
@@ -187,6 +188,16 @@ void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
     return SmallVector<Value>{b.select(exists, first, b.index(-1)), second,
                               item.kvHead};
   });
+}
+
+void KVLoads::clearUnseen(RoleBuilder &b, const ItemValues &item, Value values,
+                          Value firstKey) const {
+  if (!tma)
+    return;
+  if (!matchPattern(item.keys.begin, m_Zero()))
+    ClearRowsOp::create(b, values, b.index(0),
+                        b.sub(item.keys.begin, firstKey));
+  ClearRowsOp::create(b, values, b.sub(item.keys.end, firstKey), Value());
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,6 +46,11 @@ public:
   /// tile. Under TMA a range within a part is whole boxes. A first column that
   /// is a value lies, with the width, in the first part, as all of V does.
   void load(mla_gpu::RoleBuilder &b, Value dst, OpFoldResult firstColumn);
+  /// Emits zeros for rows of `values`, columns of the tile of keys that begins
+  /// at `firstKey`, that no row of the piece sees, as they may be NaN. Copies
+  /// row by row have left zeros there.
+  void clearUnseen(mla_gpu::RoleBuilder &b, const ItemValues &item,
+                   Value values, Value firstKey) const;
 
 private:
   void loadPart(mla_gpu::RoleBuilder &b, unsigned part, Value dst,

@@ -8,7 +8,9 @@
 
 #include "RowsAsM.h"
 #include "Rows.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
@@ -45,7 +47,8 @@ static int64_t getBoxColumns(const RowsAsMColumns &columns) {
 static LogicalResult checkRowsAsM(const TileEntry &entry) {
   RowsAsMColumns columns(entry);
   auto error = [&] {
-    return entry.func->emitError("dataflow rows_as_m requires ");
+    return markUnsupported(
+        entry.func->emitError("dataflow rows_as_m requires "));
   };
   if (entry.rows != kRows || entry.keys != kKeys)
     return error() << "tiles of " << kRows << " x " << kKeys << ", but got "
@@ -165,7 +168,8 @@ WorkItem RowsAsM::read(Value piece) {
   ItemValues &item = work.item;
   for (Value *end : {&item.kvLen, &item.keys.begin, &item.keys.end,
                      &item.keys.innerBegin, &item.keys.innerEnd})
-    *end = b.select(none, b.index(0), *end);
+    if (!matchPattern(*end, m_Zero()))
+      *end = b.select(none, b.index(0), *end);
   return work;
 }
 

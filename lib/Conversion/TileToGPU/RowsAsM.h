@@ -100,8 +100,9 @@ private:
   void load(Value half, Value column, Value number);
   /// The tile that follows one of a piece.
   Position next(Position at, const WorkItem &work);
-  /// Starts O = alpha O + P V of a slot.
-  Value multiplyValues(Value half, Value number, Value keysLeft, Value sum);
+  /// Starts O = alpha O + P V of a slot, of the keys from `firstKey` on.
+  Value multiplyValues(Value half, Value number, const ItemValues &item,
+                       Value firstKey, Value sum);
   void storeOutput(Value piece, Value column, Value sum);
 
   TileEntry &entry;

@@ -47,13 +47,13 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
            WorkItem work = read(piece);
            Value slots = countSlots(work);
            Value firstKey = b.mul(work.firstTile, b.index(entry.keys));
-           Value keys = b.sub(work.item.kvLen, firstKey);
            SmallVector<Value> done = b.loop(
                zero, slots, {o0, carried[1], carried[2]},
                [&](Value tile, ValueRange state) -> SmallVector<Value> {
                  Value number = b.add(carried[0], tile);
-                 Value left = b.sub(keys, b.mul(tile, b.index(entry.keys)));
-                 Value product = multiplyValues(half, number, left, state[0]);
+                 Value key = b.add(firstKey, b.mul(tile, b.index(entry.keys)));
+                 Value product =
+                     multiplyValues(half, number, work.item, key, state[0]);
                  // Finds the next tile while P V runs. Behind the last one of
                  // all, finds one that is not loaded.
                  Position at = {state[1], state[2]};
@@ -79,8 +79,8 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
 // P V
 //===----------------------------------------------------------------------===//
 
-Value RowsAsM::multiplyValues(Value half, Value number, Value keysLeft,
-                              Value sum) {
+Value RowsAsM::multiplyValues(Value half, Value number, const ItemValues &item,
+                              Value firstKey, Value sum) {
   ValueRange weights = b.wait(pipes.weights, number);
   Value alpha = LoadSharedOp::create(b, o.row(f32), weights[1]);
   Value changed = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
@@ -89,7 +89,7 @@ Value RowsAsM::multiplyValues(Value half, Value number, Value keysLeft,
     return {arith::MulFOp::create(b, sum, b.spread(alpha, o.matrix(f32)))};
   })[0];
   Value values = b.wait(half, number)[0];
-  ClearRowsOp::create(b, values, keysLeft);
+  loads.clearUnseen(b, item, values, firstKey);
   b.wait(pipes.turn, number);
   return b.multiply(weights[0], values, scaled, o.matrix(f32));
 }

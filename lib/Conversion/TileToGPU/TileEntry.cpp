@@ -8,6 +8,7 @@
 
 #include "TileEntry.h"
 #include "mla/Dataflow/GPUProblem.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -148,10 +149,13 @@ FailureOr<TileEntry> mla::analyzeTileEntry(func::FuncOp func,
           cast<MemRefType>(part.getType()).getShape().back());
 
   if (elementType(entry.loadQ.getQ()) != entry.type)
-    return entry.loadQ.emitOpError("requires q of the type of k, ")
+    return markUnsupported(
+               entry.loadQ.emitOpError("requires q of the type of k, "))
            << entry.type << ", but got " << elementType(entry.loadQ.getQ());
   if (std::optional<std::string> reason =
           checkWidths(entry.partWidths, entry.headDimV, entry.type))
-    return entry.loadKV.emitOpError("cannot be lowered to a GPU: ") << *reason;
+    return markUnsupported(
+               entry.loadKV.emitOpError("cannot be lowered to a GPU: "))
+           << *reason;
   return entry;
 }

@@ -23,6 +23,7 @@
 #include "TileEntry.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dataflow/Dataflow.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -166,7 +167,8 @@ struct ConvertTileToGPU
              << name << "'";
     if (std::optional<std::string> reason =
             dataflow->check(target, entry->schedule))
-      return entry->func.emitError("has a schedule that cannot be lowered: ")
+      return markUnsupported(entry->func.emitError(
+                 "has a schedule that cannot be lowered: "))
              << *reason;
 
     if (failed(emitPlan(*entry)) || failed(emit(*entry)))

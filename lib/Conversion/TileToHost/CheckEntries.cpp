@@ -14,6 +14,7 @@
 
 #include "HostEmitter.h"
 #include "mla/Dataflow/Dataflow.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -191,7 +192,8 @@ LogicalResult mla::checkHostEntry(func::FuncOp entry, TargetAttr target) {
     return entry.emitError("requires a dataflow of the host, but got '")
            << schedule.getDataflow().getValue() << "'";
   if (std::optional<std::string> reason = dataflow->check(target, schedule))
-    return entry.emitError("has a schedule that cannot be lowered: ")
+    return markUnsupported(
+               entry.emitError("has a schedule that cannot be lowered: "))
            << *reason;
   if (entry.getOps<PlanOp>().empty())
     return entry.emitError("requires an mla.plan to be lowered to the host");

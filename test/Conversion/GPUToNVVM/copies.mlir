@@ -10,7 +10,7 @@
 #map = #mla.tensor_map<dims = [0, 1, 2], box = 64x64, swizzle = 128>
 
 module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
-  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"tma", []>, #mla.entry<"gather", []>, #mla.entry<"clear", []>], workspace = [],
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"tma", []>, #mla.entry<"gather", []>, #mla.entry<"clear", []>, #mla.entry<"gather_narrow", []>], workspace = [],
     schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = whole, split_tiles = 1, stages = 2,
                              row_blocks = 1, copy = tma>, mask = #mla.none, kv_heads = 1, group = 16>} {
 
@@ -48,7 +48,8 @@ func.func @tma(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map}, %wide: 
   return
 }
 
-// Eight threads a row; rows that are not there are zeros, and read nothing.
+// Eight threads a row; rows that are not there are zeros, and read nothing. Rows that are not aligned to 16 bytes, by
+// where they begin or by their strides, are copied in words, or, if they are not aligned to these, by loads and stores.
 // CHECK-LABEL: llvm.func @gather(
 // CHECK-SAME: %[[POOL:[^:]*]]: !llvm.ptr<1>, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %[[S0:[^:]*]]: i64, %[[S1:[^:]*]]: i64, %[[LIST:[^:]*]]: !llvm.ptr<1>
 // CHECK: %[[FIRST:.*]] = arith.shrui %[[THREAD:.*]], %c3_i32
@@ -58,9 +59,30 @@ func.func @tma(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map}, %wide: 
 // CHECK: %[[SAFE:.*]] = arith.select %[[EXISTS]], %[[ID]], %c0_i32
 // CHECK: %[[WIDE:.*]] = arith.extsi %[[SAFE]] : i32 to i64
 // CHECK: arith.muli %[[WIDE]], %[[S0]]
+// CHECK: %[[AT:.*]] = llvm.ptrtoint %[[POOL]]
+// CHECK: %[[BYTES0:.*]] = arith.muli %[[S0]], %c2_i64
+// CHECK: %[[OR0:.*]] = arith.ori %[[AT]], %[[BYTES0]]
+// CHECK: %[[BYTES1:.*]] = arith.muli %[[S1]], %c2_i64
+// CHECK: %[[OR1:.*]] = arith.ori %[[OR0]], %[[BYTES1]]
+// CHECK: %[[REST:.*]] = arith.andi %[[OR1]], %c15_i64
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq, %[[REST]], %c0_i64
+// CHECK: scf.if %[[ALIGNED]] {
 // CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c16_i32, %c0_i32
 // CHECK: %[[CHUNK:.*]] = arith.andi %[[THREAD]], %c7_i32
 // CHECK: "cp.async.cg.shared.global [$2], [$0+0], 16, $1;\0Acp.async.cg.shared.global [$3], [$0+128], 16, $1;\0Acp.async.cg.shared.global [$4], [$0+256], 16, $1;\0A", "l,r,r,r,r" %{{.*}}, %[[BYTES]],
+// CHECK: } else {
+// CHECK: %[[WORDS:.*]] = arith.cmpi eq, %{{.*}}, %c0_i64
+// CHECK: scf.if %[[WORDS]] {
+// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c4_i32, %c0_i32
+// CHECK: scf.for %{{.*}} to %c192_i32 step %c64_i32
+// CHECK: "cp.async.ca.shared.global [$0+0], [$1+0], 4, $2;\0A{{.*}} [$0+12], [$1+12], 4, $2;\0A", "r,l,r" %{{.*}}, %{{.*}}, %[[BYTES]] :
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} to %c192_i32 step %c64_i32
+// CHECK: mov.b16 half7, 0;\0A@$2 ld.global.b16 half7, [$1+14];\0A
+// CHECK-SAME: mov.b32 word3, {half6, half7};\0Ast.shared.v4.b32 [$0], {word0, word1, word2, word3};\0A}", "r,l,b" %{{.*}}, %{{.*}}, %[[EXISTS]]
+// CHECK: }
+// CHECK-NEXT: "membar.cta;"
+// CHECK: cp.async.mbarrier.arrive.noinc
 func.func @gather(%pool: !pool {mla.name = "k"}, %list: memref<?xi32> {mla.name = "kv_indices"}) attributes {mla.entry = 1} {
   %c0 = arith.constant 0 : index
   %ring = mla_gpu.alloc : !ring
@@ -81,6 +103,30 @@ func.func @gather(%pool: !pool {mla.name = "k"}, %list: memref<?xi32> {mla.name 
   return
 }
 
+// Strides that are known to be 2-byte aligned only leave one way; that of a dimension of size 1 does not matter.
+// CHECK-LABEL: llvm.func @gather_narrow(
+// CHECK-NOT: cp.async.c{{[ag]}}
+// CHECK: ld.global.b16
+// CHECK-NOT: cp.async.c{{[ag]}}
+// CHECK: llvm.return
+func.func @gather_narrow(%pool: memref<?x1x192xbf16, strided<[193, 192, 1]>> {mla.name = "k"}) attributes {mla.entry = 3} {
+  %c0 = arith.constant 0 : index
+  %ring = mla_gpu.alloc : !ring
+  %pipe = mla_gpu.pipeline %ring[0:192] writer(cp_async) from("load") to("math") : !ring
+  mla_gpu.warp_specialize
+  role "load" warps(2) {
+    %0 = mla_gpu.acquire %pipe[%c0] : !p
+    mla_gpu.gather %pool to %0 {
+    ^bb0(%i: index):
+      mla_gpu.yield %i, %c0 : index, index
+    } : memref<?x1x192xbf16, strided<[193, 192, 1]>>, !tile
+    mla_gpu.commit %pipe[%c0] : !p
+  }
+  role "math" warps(1) {
+  }
+  return
+}
+
 // Only where rows are past the end, and with all that it takes inside of the branch.
 // CHECK-LABEL: llvm.func @clear(
 // CHECK-SAME: %[[KEYS:[^:]*]]: i32)
@@ -94,6 +140,11 @@ func.func @gather(%pool: !pool {mla.name = "k"}, %list: memref<?xi32> {mla.name 
 // CHECK: fence.proxy.async.shared::cta;
 // CHECK-NEXT: bar.sync 2, 128;
 // CHECK-NEXT: }
+// And where rows are before an end.
+// CHECK: %[[END:.*]] = arith.minsi %[[KEYS]], %c64_i32
+// CHECK: %[[SOME2:.*]] = arith.cmpi sgt, %[[END]], %c0_i32
+// CHECK-NEXT: scf.if %[[SOME2]] {
+// CHECK: scf.for %{{.*}} to %[[END]] step %c16_i32
 func.func @clear(%keys32: i32 {mla.name = "keys"}) attributes {mla.entry = 2} {
   %c0 = arith.constant 0 : index
   %keys = arith.index_cast %keys32 : i32 to index
@@ -105,6 +156,7 @@ func.func @clear(%keys32: i32 {mla.name = "keys"}) attributes {mla.entry = 2} {
   role "math" warps(4) {
     %0 = mla_gpu.wait %pipe[%c0] : !p
     mla_gpu.clear_rows %0 from %keys : !tile
+    mla_gpu.clear_rows %0 from %c0 to %keys : !tile
     mla_gpu.release %pipe[%c0] : !p
   }
   return

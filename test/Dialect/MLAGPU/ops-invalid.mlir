@@ -76,6 +76,14 @@ func.func @store_shared_elements(%t: !mla_gpu.tile<64x64xbf16>, %x: tensor<64x64
 
 // -----
 
+func.func @clear_rows_vector(%t: !mla_gpu.tile<64xf32>, %i: index) {
+  // expected-error @+1 {{(clear_rows_c1) requires a matrix, but got '!mla_gpu.tile<64xf32>'}}
+  mla_gpu.clear_rows %t from %i : !mla_gpu.tile<64xf32>
+  return
+}
+
+// -----
+
 func.func @store_rows_matrix(%x: tensor<64xf32, #mla_gpu.slice<dim = 1, parent = <m = rows, instr = [64, 64, 16]>>>, %o: memref<?x64xf32>, %i: index) {
   // expected-error @+1 {{(store_rows_c1) requires a matrix with an #mla_gpu.mma layout, but got}}
   mla_gpu.store_rows %x to %o[%i, %i] count(%i) : tensor<64xf32, #mla_gpu.slice<dim = 1, parent = <m = rows, instr = [64, 64, 16]>>>, memref<?x64xf32>

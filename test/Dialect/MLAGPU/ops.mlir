@@ -77,6 +77,8 @@ func.func @copies(%kt: !tile, %pt: !v, %first: index, %pool: memref<?x64xbf16>, 
   %v = mla_gpu.view %kt[512:576] : !tile
   // CHECK: mla_gpu.clear_rows %{{.*}} from %{{.*}} :
   mla_gpu.clear_rows %v from %first : !v
+  // CHECK: mla_gpu.clear_rows %{{.*}} from %[[FROM:.*]] to %[[FROM]] :
+  mla_gpu.clear_rows %v from %first to %first : !v
   // CHECK: mla_gpu.gather %{{.*}} to %{{.*}} {
   mla_gpu.gather %pool to %pt {
   // CHECK-NEXT: ^bb0(%[[I:.*]]: index):

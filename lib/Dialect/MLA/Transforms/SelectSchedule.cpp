@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Dataflow/Dataflow.h"
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -73,7 +74,8 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
              << target.getKind().getValue() << "', but got '" << name << "'";
     if (std::optional<std::string> reason =
             dataflow->checkProblem(op, target, schedule))
-      return op.emitOpError("has a schedule that cannot be lowered: ")
+      return markUnsupported(
+                 op.emitOpError("has a schedule that cannot be lowered: "))
              << *reason;
     // Row-local splits are a promise; the other policies are a preference.
     if (policy == SplitPolicy::RowLocal && schedule.getSplit() != policy &&
@@ -103,8 +105,9 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
       }
     }
     if (candidates.empty()) {
-      InFlightDiagnostic diag = op.emitOpError("has no schedule for target '")
-                                << target.getKind().getValue() << "'";
+      InFlightDiagnostic diag =
+          markUnsupported(op.emitOpError("has no schedule for target '"))
+          << target.getKind().getValue() << "'";
       if (!reasons.empty())
         diag << ": " << llvm::join(reasons, "; ");
       return diag;

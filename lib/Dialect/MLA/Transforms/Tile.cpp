@@ -26,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -281,7 +282,7 @@ struct Tile : public mla::impl::TileBase<Tile> {
       return op.emitOpError(
           "requires a schedule (see mla-select-schedule), but got none");
     if (std::string reason = unsupported(op); !reason.empty())
-      return op.emitOpError() << reason;
+      return markUnsupported(op.emitOpError()) << reason;
     // The runtime sizes workspaces and checks contents by the arguments; only
     // the scale may be compiled in.
     for (Value operand : op->getOperands())

@@ -98,6 +98,13 @@ LogicalResult StoreSharedOp::verify() {
   return verifyCopy(*this, "store_shared_c1", getValue(), getTile().getType());
 }
 
+LogicalResult ClearRowsOp::verify() {
+  if (!getTile().getType().isMatrix())
+    return emitOpError("(clear_rows_c1) requires a matrix, but got ")
+           << getTile().getType();
+  return success();
+}
+
 /// Whether a memref has packed rows: one or two dimensions, the second static,
 /// and contiguous columns behind them if it has any.
 static bool hasPackedRows(MemRefType type, bool matrix) {

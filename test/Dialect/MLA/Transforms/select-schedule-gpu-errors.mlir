@@ -52,6 +52,17 @@ func.func @odd_parts(%q: memref<?x?x16x72xbf16>, %qr: memref<?x?x16x8xbf16>, %k:
 
 // Schedules that were given.
 
+func.func @latent(%q: memref<?x?x64x320xbf16>, %qr: memref<?x?x64x64xbf16>, %k: memref<?x64x1x320xbf16>, %kr: memref<?x64x1x64xbf16>,
+                  %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x64x256xbf16>) {
+  // expected-error @+1 {{a latent part as wide as V, 256, is required with rows as M, but got 320}}
+  mla.decode q(%q : memref<?x?x64x320xbf16>, %qr : memref<?x?x64x64xbf16>) k(%k : memref<?x64x1x320xbf16>, %kr : memref<?x64x1x64xbf16>)
+    table(%table : memref<?x?xi32>) seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x64x256xbf16>) head_dim_v = 256
+    schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 1, copy = tma>
+  return
+}
+
+// -----
+
 func.func @block_m(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
                    %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   // expected-error @+1 {{has a schedule that cannot be lowered: block_m = 8, 16 or 32 is required with keys as M, but got 24}}

@@ -63,6 +63,44 @@ func.func @narrow(%q: memref<?x?x8x192xf16>, %k: memref<?x?x2x192xf16>, %lens: m
 
 // -----
 
+// What lies beside the keys takes a stage: rope columns of Q, or P where there are fewer of them than P has.
+
+// CHECK-LABEL: @wide_rope
+// CHECK:         schedule = #mla.schedule<rows_as_m, {{.*}} stages = 2,
+func.func @wide_rope(%q: memref<?x?x128x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                     %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x256xbf16>) {
+  mla.decode q(%q : memref<?x?x128x576xbf16>) k(%k : memref<?x64x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x128x256xbf16>) head_dim_v = 256
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @narrow_rope
+// CHECK:         schedule = #mla.schedule<rows_as_m, {{.*}} stages = 2,
+func.func @narrow_rope(%q: memref<?x?x128x560xbf16>, %k: memref<?x64x1x560xbf16>, %table: memref<?x?xi32>,
+                       %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x512xbf16>) {
+  mla.decode q(%q : memref<?x?x128x560xbf16>) k(%k : memref<?x64x1x560xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x128x512xbf16>) head_dim_v = 512
+  return
+}
+
+// -----
+
+// Rows as M would need V to be the latent part.
+
+// CHECK-LABEL: @v_within_latent
+// CHECK:         schedule = #mla.schedule<keys_as_m,
+func.func @v_within_latent(%q: memref<?x?x64x512xbf16>, %qr: memref<?x?x64x64xbf16>, %k: memref<?x64x1x512xbf16>,
+                           %kr: memref<?x64x1x64xbf16>, %table: memref<?x?xi32>, %lens: memref<?xi32>, %scale: f32,
+                           %out: memref<?x?x64x256xbf16>) {
+  mla.decode q(%q : memref<?x?x64x512xbf16>, %qr : memref<?x?x64x64xbf16>) k(%k : memref<?x64x1x512xbf16>, %kr : memref<?x64x1x64xbf16>)
+    table(%table : memref<?x?xi32>) seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x64x256xbf16>) head_dim_v = 256
+  return
+}
+
+// -----
+
 // Row by row: pages that a tile does not divide, of any size, and strides that are not known.
 
 // CHECK-LABEL: @small_pages

@@ -477,7 +477,7 @@ func.func @overwritten(%p: tensor<64x64xbf16, #mla_gpu.mma<m = rows, instr = [64
   role "c" warps(4) {
     %t = mla_gpu.wait %0[%c0] : !mla_gpu.pipeline<1, !mla_gpu.tile<64x64xbf16>>
     // expected-error @+1 {{(protocol_c7) of role 'c' overwrites what role 'b' reads, and nothing orders the two}}
-    mla_gpu.clear_rows %t from %c0 : !mla_gpu.tile<64x64xbf16>
+    mla_gpu.clear_rows %t from %c0 to %c0 : !mla_gpu.tile<64x64xbf16>
     mla_gpu.release %0[%c0] : !mla_gpu.pipeline<1, !mla_gpu.tile<64x64xbf16>>
   }
   return

@@ -126,23 +126,33 @@ def MLAGPU_StoreSharedOp : MLAGPU_Op<"store_shared"> {
 }
 
 def MLAGPU_ClearRowsOp : MLAGPU_Op<"clear_rows"> {
-  let summary = "zeros rows of a tile from a row on";
+  let summary = "zeros rows of a tile";
   let description = [{
-    Rows of V past the end of a request may hold anything, and 0 * NaN is NaN: they
-    are cleared before the product. Does nothing where `first` is past the tile.
+    Rows of V that no row of Q sees may hold anything, and 0 * NaN is NaN: they are
+    cleared before the product. These are rows from `first` on, up to `end` where that
+    is given: keys before the first visible one, or behind the last one. Numbers outside
+    of the tile are as its bounds; does nothing where no row is left.
     A reading role may do this to a slot that it holds, if no other one reads that
     part of it at the time.
 
     Example:
     ```mlir
-    func.func @f(%v: !mla_gpu.tile<64x256xbf16, swizzle = 128>, %keys: index) {
+    func.func @f(%v: !mla_gpu.tile<64x256xbf16, swizzle = 128>, %hidden: index, %keys: index) {
+      %c0 = arith.constant 0 : index
+      mla_gpu.clear_rows %v from %c0 to %hidden : !mla_gpu.tile<64x256xbf16, swizzle = 128>
       mla_gpu.clear_rows %v from %keys : !mla_gpu.tile<64x256xbf16, swizzle = 128>
       return
     }
     ```
+
+    Constraints:
+    * (clear_rows_c1) the tile is a matrix.
   }];
-  let arguments = (ins MLAGPU_TileType:$tile, Index:$first);
-  let assemblyFormat = "$tile `from` $first attr-dict `:` type($tile)";
+  let arguments = (ins MLAGPU_TileType:$tile, Index:$first, Optional<Index>:$end);
+  let assemblyFormat = [{
+    $tile `from` $first (`to` $end^)? attr-dict `:` type($tile)
+  }];
+  let hasVerifier = 1;
 }
 
 def MLAGPU_LoadRowsOp : MLAGPU_Op<"load_rows"> {
