@@ -12,6 +12,9 @@
 using namespace mlir;
 using namespace mlir::mla;
 
+/// Rows that a swizzle of 128 bytes repeats after: what boxes are multiples of.
+static constexpr int64_t kBoxHeads = 8;
+
 static std::string print(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -76,6 +79,24 @@ static std::optional<std::string> whyNotTMA(DecodeOp op, bool promised) {
       if (std::optional<std::string> reason = whyNotTMA(
               cast<MemRefType>(part.getType()), op.isPaged(), promised))
         return reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> mla::whyNotQueryTMA(DecodeOp op, bool promised) {
+  int64_t group = op.getNumHeads() / op.getNumKVHeads();
+  if (group % kBoxHeads)
+    return llvm::formatv("multiples of {0} query heads to a KV head are "
+                         "required, but got {1}",
+                         kBoxHeads, group)
+        .str();
+  for (Value part : {op.getQ(), op.getQRope()}) {
+    if (!part)
+      continue;
+    auto type = cast<MemRefType>(part.getType());
+    if (!hasAlignedStrides(type, promised))
+      return "strides of multiples of 16 bytes are required, but q is " +
+             print(type);
+  }
   return std::nullopt;
 }
 

@@ -66,6 +66,8 @@ public:
   SmallVector<ScheduleAttr> enumerate(DecodeOp op, TargetAttr target,
                                       const LaunchHints &hints) const override {
     GPUProblem problem(op, hints);
+    if (whyNotQueryTMA(op, hints.alignedStrides))
+      problem.copy = CopyKind::Gather;
     return {ScheduleAttr::get(
         op.getContext(), getName(), kRows, kTileKeys, SplitPolicy::Balanced,
         /*split_tiles=*/1, std::max<int64_t>(2, stagesThatFit(problem, target)),
@@ -89,6 +91,11 @@ public:
       return reason;
     if (std::optional<std::string> reason = checkGPUProblem(op, schedule))
       return reason;
+    // Q goes the way of keys.
+    if (schedule.getCopy() == CopyKind::TMA)
+      if (std::optional<std::string> reason =
+              whyNotQueryTMA(op, /*promised=*/true))
+        return "copy = tma cannot be done: " + *reason;
     // Two warpgroups halve V, each in whole swizzles.
     if (op.getHeadDimV() % 128)
       return llvm::formatv("head_dim_v that is a multiple of 128 is required "
@@ -96,7 +103,7 @@ public:
                            op.getHeadDimV())
           .str();
     int64_t latent = op.getHeadDim() - op.getRopeDim();
-    if (op.getRopeDim() && latent != op.getHeadDimV())
+    if (op.getRopeDim() && latent != int64_t(op.getHeadDimV()))
       return llvm::formatv("a latent part as wide as V, {0}, is required with "
                            "rows as M, but got {1}",
                            op.getHeadDimV(), latent)

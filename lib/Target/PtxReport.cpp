@@ -19,10 +19,10 @@ using llvm::createStringError;
 
 /// Shared memory that a block of sm_90 can have.
 static constexpr unsigned kMaxSharedBytes = 232448;
-/// setmaxnreg ignored (C7508), wgmma serialised or waited for (the others).
-/// C7519, an injected warpgroup.arrive, costs nothing.
+/// setmaxnreg ignored (C7504, C7508), wgmma serialised or waited for (the
+/// others). C7519, an injected warpgroup.arrive, costs nothing.
 static constexpr llvm::StringLiteral kLossCodes[] = {
-    "C7508", "C7510", "C7511", "C7512", "C7513",
+    "C7504", "C7508", "C7510", "C7511", "C7512", "C7513",
     "C7514", "C7515", "C7516", "C7517", "C7520"};
 static constexpr std::chrono::seconds kDisassemblyLimit(60);
 

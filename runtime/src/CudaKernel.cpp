@@ -38,7 +38,8 @@ public:
         std::min<int64_t>(info->rowBlocks, this->context->device().numSMs));
   }
 
-  llvm::Error load(const std::string &cubin);
+  /// Assembles PTX, loads it and gets its functions.
+  llvm::Error load(const std::string &ptx);
 
   int numWorkers() const override { return workers; }
   int64_t workspaceWorkers() const override {
@@ -60,7 +61,7 @@ private:
 
 } // namespace
 
-llvm::Error CudaKernel::load(const std::string &cubin) {
+llvm::Error CudaKernel::load(const std::string &ptx) {
   if (info->entries.empty() || info->entries.size() > kMaxEntries)
     return createStringError(
         llvm::formatv("a kernel requires 1 to {0} entries, but has {1}",
@@ -69,9 +70,16 @@ llvm::Error CudaKernel::load(const std::string &cubin) {
     return error;
   if (llvm::Error error = checkCudaParameters(*info))
     return error;
-  auto library = cuda::Library::load(context, cubin);
+  auto library = cuda::Library::assemble(context, ptx);
   if (!library)
     return library.takeError();
+  // The driver may assemble as late as when a function is asked for.
+  auto withLog = [&](llvm::Error error) -> llvm::Error {
+    std::string log = (*library)->assemblerLog();
+    if (log.empty())
+      return error;
+    return createStringError(llvm::toString(std::move(error)) + "\n" + log);
+  };
   for (const KernelInfo::Entry &entry : info->entries) {
     llvm::SmallVector<size_t> bytes;
     for (const KernelInfo::Param &param : entry.params)
@@ -79,12 +87,15 @@ llvm::Error CudaKernel::load(const std::string &cubin) {
     auto function = cuda::Function::get(*library, entry.symbol,
                                         llvm::ArrayRef<size_t>(bytes));
     if (!function)
-      return function.takeError();
+      return withLog(function.takeError());
     if (llvm::Error error =
             (*function)->allowDynamicShared(entry.launch.sharedBytes))
       return error;
     functions.push_back(std::move(*function));
   }
+  mlir::mla::PtxReport report;
+  mlir::mla::parseAssemblerLog((*library)->assemblerLog(), report);
+  info->warnings = mlir::mla::findPerformanceLosses(report);
   return llvm::Error::success();
 }
 
@@ -119,17 +130,12 @@ loadCudaKernel(CompileResult compiled,
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   auto start = Clock::now();
-  auto report = assembleByDriver(*context, compiled.text);
-  if (!report)
-    return cuda::inStage("assemble", report.takeError());
+  std::string ptx = std::move(compiled.text);
   auto state = std::make_unique<CudaKernel>(std::move(compiled),
                                             std::move(context), maxWorkers);
+  if (llvm::Error error = state->load(ptx))
+    return cuda::inStage("assemble", std::move(error));
   state->times.push_back({"assemble", since(start)});
-  state->info->warnings = mlir::mla::findPerformanceLosses(*report);
-  start = Clock::now();
-  if (llvm::Error error = state->load(report->cubin))
-    return cuda::inStage("load", std::move(error));
-  state->times.push_back({"load", since(start)});
   return state;
 }
 

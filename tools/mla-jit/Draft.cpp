@@ -105,7 +105,8 @@ static Error describeSpec(Lookup find, Spec &spec) {
     spec.tableDType = table.given() ? table.dtype : indptr.dtype;
   }
   spec.tableRows = find("table_rows").given();
-  spec.alignedStrides = isAligned(*k) && isAligned(find("k_rope"));
+  spec.alignedStrides = isAligned(*q) && isAligned(find("q_rope")) &&
+                        isAligned(*k) && isAligned(find("k_rope"));
   return Error::success();
 }
 

@@ -12,6 +12,7 @@
 #include "mla/Oracle/Oracle.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -25,8 +26,10 @@ namespace mla_jit {
 /// do not divide it, so that no two are alike.
 static constexpr size_t kRandomBytes = size_t(64) << 20;
 static constexpr int kLeastLaunches = 10;
-/// What a configuration's replays take together, about.
-static constexpr double kMicroseconds = 150000;
+/// Replays come in a burst of about this time after a pause, as the others'
+/// times were taken: what lasts longer is bound by power, which clocks follow.
+static constexpr double kBurstMicroseconds = 30000;
+static constexpr std::chrono::milliseconds kPause(100);
 static constexpr size_t kCopyBytes = size_t(1) << 30;
 /// Queries begin so far behind the keys that no query is equal to a key.
 static constexpr size_t kQueryShift = 640;
@@ -279,7 +282,8 @@ Expected<cuda::Timing> PeerTiming::measure(const PeerConfig &config,
     return graph.takeError();
   cuda::TimingOptions options;
   options.replays = static_cast<int>(std::clamp(
-      kMicroseconds / (numLaunches * config.bestMicroseconds), 7.0, 51.0));
+      kBurstMicroseconds / (numLaunches * config.bestMicroseconds), 5.0, 51.0));
+  std::this_thread::sleep_for(kPause);
   auto timing =
       cuda::timeReplays(session->context(), *graph, session->stream(), options);
   if (!timing)

@@ -111,7 +111,8 @@ static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
   for (Case &testCase : cases)
     testCase.spec.alignedStrides =
         llvm::all_of(testCase.shapes, [](const GenOptions &shape) {
-          return shape.tokenGap % 8 == 0 && shape.pageGap % 8 == 0;
+          return shape.tokenGap % 8 == 0 && shape.pageGap % 8 == 0 &&
+                 shape.qGap % 8 == 0;
         });
   llvm::erase_if(cases, [&](const Case &testCase) {
     llvm::StringRef name = testCase.name;

@@ -25,8 +25,8 @@ namespace mlir::mla {
 /// What is known of launches beyond the problem; it chooses schedules.
 struct LaunchHints {
   int64_t queries = 1;         ///< that a request typically has
-  bool alignedStrides = false; ///< promised: k's free strides, and where it
-                               ///< begins, are multiples of 16 bytes
+  bool alignedStrides = false; ///< promised: free strides of q and k, and
+                               ///< where they begin, are multiples of 16 bytes
 };
 
 class Dataflow {

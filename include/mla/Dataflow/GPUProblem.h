@@ -51,6 +51,11 @@ struct GPUProblem {
 std::optional<std::string> checkGPUProblem(DecodeOp problem,
                                            ScheduleAttr schedule);
 
+/// Why the parts of q cannot be copied by TMA, or nothing: a box is heads of
+/// one query that share a KV head, and strides have to be multiples of 16
+/// bytes. `promised`: free ones are.
+std::optional<std::string> whyNotQueryTMA(DecodeOp op, bool promised);
+
 /// Checks of both dataflows: keys a tile, stages and row blocks.
 std::optional<std::string> checkGPUSchedule(ScheduleAttr schedule);
 

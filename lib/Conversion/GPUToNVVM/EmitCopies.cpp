@@ -45,11 +45,14 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
   int64_t width = type.getSwizzle() ? type.getSwizzleColumns() : dest.columns;
   bool isWide = map.getBoxColumns() > width;
   int64_t boxes = type.getColumns() / map.getBoxColumns();
-  if (map.getBoxColumns() % width || dest.rows != type.getRows())
+  // A box of several column tiles has them one behind the other, as has a tile
+  // that is as high.
+  int64_t rows = isWide ? map.getBoxRows() : type.getRows();
+  if (map.getBoxColumns() % width || dest.rows != rows)
     return op.emitOpError("requires boxes of whole column tiles of ")
            << width << " columns and of all " << dest.rows
            << " rows of the storage, but got " << map.getBoxColumns() << " and "
-           << type.getRows();
+           << rows;
   size_t rank = op.getCoordinates().size() + isWide;
   if (rank > 5)
     return op.emitOpError("requires at most 5 dimensions, but got ") << rank;
@@ -60,8 +63,10 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
   std::string constraints = "b,r,l,r";
   int64_t columnTileBytes = dest.rows * width * elementBytes;
   Value address = dest.address;
-  if (dest.beginColumn)
-    address = add(address, i32(dest.beginColumn / width * columnTileBytes));
+  int64_t firstByte = dest.beginColumn / width * columnTileBytes +
+                      int64_t(op.getAt()) * width * elementBytes;
+  if (firstByte)
+    address = add(address, i32(firstByte));
   SmallVector<Value> operands = {elected(), address, scalar(op.getMap()),
                                  barrier};
   auto operand = [&](Value value) {
@@ -85,7 +90,7 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
 
   if (announcesItself(op))
     text += "@$0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], " +
-            std::to_string(type.getBytes()) + ";\n";
+            std::to_string(op.getBytes()) + ";\n";
   text += "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n";
   int64_t step = isWide ? map.getBoxColumns() / width : map.getBoxColumns();
   int64_t boxBytes = dest.rows * map.getBoxColumns() * elementBytes;
@@ -121,14 +126,15 @@ void NVVMEmitter::emitClearRows(ClearRowsOp op) {
   emitIf(cmp(arith::CmpIPredicate::slt, begin, end), [&] {
     beforeStore(dest);
     begin = arith::MaxSIOp::create(b, loc, begin, i32(0));
-    auto loop = scf::ForOp::create(b, loc, add(begin, shr(thread(), 3)), end,
+    Value mine = opaque(thread()); // this is rare: nothing is kept for it
+    auto loop = scf::ForOp::create(b, loc, add(begin, shr(mine, 3)), end,
                                    i32(roleThreads() / kRowThreads));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(loop.getBody()->getTerminator());
       // Chunks are few to a thread, but this is rare: a loop keeps it small.
       auto chunks = scf::ForOp::create(
-          b, loc, mul(andi(thread(), kRowThreads - 1), i32(columns)),
+          b, loc, mul(andi(mine, kRowThreads - 1), i32(columns)),
           i32(type.getColumns()), i32(kRowThreads * columns));
       b.setInsertionPoint(chunks.getBody()->getTerminator());
       Value address = elementAddress(dest, loop.getInductionVar(),

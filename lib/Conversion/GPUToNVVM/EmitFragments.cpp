@@ -43,7 +43,7 @@ LogicalResult NVVMEmitter::emitFragmentOp(Operation &op) {
 //===----------------------------------------------------------------------===//
 
 ThreadPosition::ThreadPosition(NVVMEmitter &e)
-    : warp(e.warp()), lane(e.lane()), group(e.shr(lane, 2)),
+    : warp(e.warp()), lane(e.opaque(e.lane())), group(e.shr(lane, 2)),
       quad(e.andi(lane, 3)), e(e) {}
 
 Value ThreadPosition::get(ThreadPart part, bool rowsAsM) {

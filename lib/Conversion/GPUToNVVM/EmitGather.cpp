@@ -36,7 +36,9 @@ struct RowCopy {
   int64_t chunkColumns() const {
     return kChunkBytes * 8 / dest.type.getElementType().getIntOrFloatBitWidth();
   }
-  Value firstChunk() const { return e.andi(e.thread(), kRowThreads - 1); }
+  Value firstChunk() const {
+    return e.andi(e.opaque(e.thread()), kRowThreads - 1);
+  }
   Value pointer(Value column) const {
     return LLVM::GEPOp::create(e.b, e.loc, from.getType(),
                                dest.type.getElementType(), from, column);
@@ -98,16 +100,16 @@ void RowCopy::emitWords() {
 
 void RowCopy::emitHalfWords() {
   forChunks([&](Value to, Value from) {
-    std::string text = "{\n.reg .b16 half<8>;\n.reg .b32 word<4>;\n";
-    for (int64_t i = 0; i < kChunkBytes / kHalfWordBytes; ++i)
-      text += llvm::formatv("mov.b16 half{0}, 0;\n"
-                            "@$2 ld.global.b16 half{0}, [$1+{1}];\n",
-                            i, i * kHalfWordBytes);
-    for (int64_t i = 0; i < kChunkBytes / kWordBytes; ++i)
-      text += llvm::formatv("mov.b32 word{0}, {{half{1}, half{2}};\n", i, 2 * i,
-                            2 * i + 1);
-    text += "st.shared.v4.b32 [$0], {word0, word1, word2, word3};\n}";
-    e.ptx(text, "r,l,b", {}, {to, from, exists});
+    // A word at a time: this is slow anyhow, and registers may be few.
+    std::string text = "{\n.reg .b16 half<2>;\n.reg .b32 word;\n";
+    for (int64_t at = 0; at < kChunkBytes; at += kWordBytes)
+      text += llvm::formatv("mov.b32 {{half0, half1}, 0;\n"
+                            "@$2 ld.global.b16 half0, [$1+{0}];\n"
+                            "@$2 ld.global.b16 half1, [$1+{1}];\n"
+                            "mov.b32 word, {{half0, half1};\n"
+                            "st.shared.b32 [$0+{0}], word;\n",
+                            at, at + kHalfWordBytes);
+    e.ptx(text + "}", "r,l,b", {}, {to, from, exists});
   });
   // The slot's arrival waits for asynchronous copies, and for these stores only
   // if they are done before it is asked for.
@@ -127,8 +129,9 @@ LogicalResult NVVMEmitter::emitGather(GatherOp op) {
            << type.getElementType();
 
   // Each thread asks for its rows once.
-  auto loop = scf::ForOp::create(b, loc, shr(thread(), 3), i32(type.getRows()),
-                                 i32(roleThreads() / kRowThreads));
+  auto loop =
+      scf::ForOp::create(b, loc, shr(opaque(thread()), 3), i32(type.getRows()),
+                         i32(roleThreads() / kRowThreads));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
   Value row = loop.getInductionVar();

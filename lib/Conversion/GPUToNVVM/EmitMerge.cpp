@@ -24,6 +24,9 @@ namespace {
 
 constexpr int64_t kRun = 4;          // columns of a load of 16 bytes
 constexpr int64_t kInFlight = 8;     // loads of a thread
+constexpr int64_t kFewPieces = 2;    // of which a thread does
+constexpr int64_t kRuns = 3;         // so many runs at once
+constexpr int64_t kOthers = 4;       // partials of other warps that it adds
 constexpr int64_t kMaxLogGroups = 3; // of warps that share the pieces of a run
 constexpr int64_t kRunBytes = 16, kStateBytes = 8;
 constexpr float kNoMaximum = -1.0e30f; // finite: differences are no NaN
@@ -85,6 +88,15 @@ private:
     return math::Exp2Op::create(b, e.loc, difference);
   }
 
+  /// A run of all that the op does, by number; the first one where there is
+  /// none.
+  struct Place {
+    Value valid, row, column;
+  };
+  Place placeOf(Value number);
+
+  /// Runs first, first + stride, ... of at most kFewPieces pieces.
+  void mergeFew(Value first, Value stride, Value end);
   Value logGroups();
   /// The pieces `first`, `first` + step, ...
   Partial mergePieces(Value first, Value logStep, Value row, Value column,
@@ -93,12 +105,14 @@ private:
                                                  Value column, Value valid);
   /// Adds others to what there is, all scaled to the same maximum.
   Partial add(const Partial &partial, ArrayRef<Partial> others);
-  /// The exchange of partials among warps: a buffer has the runs of all
-  /// threads, and then their maxima and sums.
-  void store(Value buffer, const Partial &partial);
-  Partial load(Value buffer, Value thread);
-  Value runAddress(Value buffer, Value thread);
-  Value stateAddress(Value buffer, Value thread);
+  /// The exchange of partials among warps: the runs of all threads, and then
+  /// their maxima and sums.
+  void store(const Partial &partial);
+  Partial load(Value thread);
+  /// Adds what the other warps of a group have.
+  Partial addOthers(const Partial &partial, Value groups);
+  Value runAddress(Value thread);
+  Value stateAddress(Value thread);
   void storeResult(const Partial &partial, Value row, Value column);
   void storeRun(Value row, Value column, ArrayRef<Value> run);
 
@@ -107,6 +121,7 @@ private:
   OpBuilder &b;
   Type i32, f32;
   Value zero;
+  Value exchange; ///< i32: its address
   int64_t rows, columns, warps;
 };
 
@@ -190,32 +205,51 @@ Partial MergeEmitter::mergePieces(Value first, Value logStep, Value row,
   return Partial::of(loop.getResults());
 }
 
-Value MergeEmitter::runAddress(Value buffer, Value thread) {
-  return e.add(buffer, e.mul(thread, e.i32(kRunBytes)));
+Value MergeEmitter::runAddress(Value thread) {
+  return e.add(exchange, e.mul(thread, e.i32(kRunBytes)));
 }
 
-Value MergeEmitter::stateAddress(Value buffer, Value thread) {
-  return e.add(e.add(buffer, e.i32(e.threadsOfCTA() * kRunBytes)),
+Value MergeEmitter::stateAddress(Value thread) {
+  return e.add(e.add(exchange, e.i32(e.threadsOfCTA() * kRunBytes)),
                e.mul(thread, e.i32(kStateBytes)));
 }
 
-void MergeEmitter::store(Value buffer, const Partial &partial) {
-  SmallVector<Value> run = {runAddress(buffer, e.thread())};
+void MergeEmitter::store(const Partial &partial) {
+  SmallVector<Value> run = {runAddress(e.thread())};
   llvm::append_range(run, partial.run);
   e.ptx("st.shared.v4.f32 [$0], {$1, $2, $3, $4};", "r,f,f,f,f", {}, run);
   e.ptx("st.shared.v2.f32 [$0], {$1, $2};", "r,f,f", {},
-        {stateAddress(buffer, e.thread()), partial.maximum, partial.sum});
+        {stateAddress(e.thread()), partial.maximum, partial.sum});
 }
 
-Partial MergeEmitter::load(Value buffer, Value thread) {
+Partial MergeEmitter::load(Value thread) {
   SmallVector<Type> types(kRun, f32);
-  SmallVector<Value> run =
-      e.ptx("ld.shared.v4.f32 {$0, $1, $2, $3}, [$4];", "=f,=f,=f,=f,r", types,
-            runAddress(buffer, thread));
-  SmallVector<Value> state =
-      e.ptx("ld.shared.v2.f32 {$0, $1}, [$2];", "=f,=f,r", {f32, f32},
-            stateAddress(buffer, thread));
+  SmallVector<Value> run = e.ptx("ld.shared.v4.f32 {$0, $1, $2, $3}, [$4];",
+                                 "=f,=f,=f,=f,r", types, runAddress(thread));
+  SmallVector<Value> state = e.ptx("ld.shared.v2.f32 {$0, $1}, [$2];",
+                                   "=f,=f,r", {f32, f32}, stateAddress(thread));
   return {state[0], state[1], llvm::to_vector<4>(run)};
+}
+
+Partial MergeEmitter::addOthers(const Partial &partial, Value groups) {
+  auto loop = scf::ForOp::create(b, e.loc, e.i32(1), groups, e.i32(kOthers),
+                                 partial.flat());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Partial> others;
+  for (int64_t i = 0; i < kOthers; ++i) {
+    Value member = e.add(loop.getInductionVar(), e.i32(i));
+    Value exists = e.cmp(arith::CmpIPredicate::slt, member, groups);
+    // Its own warp's again where there is none, which is then left out.
+    Value distance = e.select(exists, e.shl(member, 5), zero);
+    Partial other = load(e.add(e.thread(), distance));
+    other.maximum = e.select(exists, other.maximum,
+                             e.f32(-std::numeric_limits<float>::infinity()));
+    others.push_back(other);
+  }
+  Partial next = add(Partial::of(loop.getRegionIterArgs()), others);
+  scf::YieldOp::create(b, e.loc, next.flat());
+  return Partial::of(loop.getResults());
 }
 
 void MergeEmitter::storeRun(Value row, Value column, ArrayRef<Value> run) {
@@ -282,6 +316,41 @@ void MergeEmitter::storeResult(const Partial &partial, Value row,
   });
 }
 
+MergeEmitter::Place MergeEmitter::placeOf(Value number) {
+  Value width = e.i32(columns / kRun);
+  Value runs = e.mul(e.scalar(op.getCount()), width);
+  Value valid = e.cmp(arith::CmpIPredicate::slt, number, runs);
+  number = e.select(valid, number, zero);
+  Value column =
+      e.mul(arith::RemUIOp::create(b, e.loc, number, width), e.i32(kRun));
+  return {valid, arith::DivUIOp::create(b, e.loc, number, width), column};
+}
+
+void MergeEmitter::mergeFew(Value first, Value stride, Value end) {
+  auto loop =
+      scf::ForOp::create(b, e.loc, first, end, e.mul(stride, e.i32(kRuns)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = e.add(loop.getInductionVar(), e.thread());
+  SmallVector<std::pair<Place, SmallVector<Partial>>> all;
+  for (int64_t i = 0; i < kRuns; ++i) {
+    auto &[place, pieces] = all.emplace_back();
+    place = placeOf(number);
+    for (int64_t piece = 0; piece < kFewPieces; ++piece) {
+      auto [lse, run] =
+          loadPiece(e.i32(piece), place.row, place.column, place.valid);
+      pieces.push_back({lse, Value(), llvm::to_vector<4>(run)});
+    }
+    number = e.add(number, stride);
+  }
+  SmallVector<Value, 4> none(kRun, e.f32(0));
+  for (auto &[place, pieces] : all)
+    e.emitIf(place.valid, [&] {
+      storeResult(add({e.f32(kNoMaximum), e.f32(0), none}, pieces), place.row,
+                  place.column);
+    });
+}
+
 LogicalResult MergeEmitter::emit() {
   if (columns % kRun)
     return op.emitOpError("requires columns in multiples of ")
@@ -300,46 +369,28 @@ LogicalResult MergeEmitter::emit() {
   Value runs = e.mul(e.scalar(op.getCount()), width);
   Value atATime = e.shl(shiftDown(e.i32(warps), log), 5);
   Value mine = e.add(e.shl(shiftDown(e.warp(), log), 5), e.lane());
-  // One time's exchange may still be read when the next one begins.
   int64_t bytes = e.threadsOfCTA() * (kRunBytes + kStateBytes);
-  Value scratch = e.sharedAddress(e.reserveShared(2 * bytes, kRunBytes));
+  exchange = e.sharedAddress(e.reserveShared(bytes, kRunBytes));
 
+  Value first = e.mul(e.scalar(op.getPart()), atATime);
+  Value stride = e.mul(e.scalar(op.getParts()), atATime);
+  Value isFew = e.cmp(arith::CmpIPredicate::sle, e.scalar(op.getPieces()),
+                      e.i32(kFewPieces));
+  e.emitIf(isFew, [&] { mergeFew(first, stride, runs); });
   auto loop =
-      scf::ForOp::create(b, e.loc, e.mul(e.scalar(op.getPart()), atATime), runs,
-                         e.mul(e.scalar(op.getParts()), atATime), zero);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value turn = loop.getRegionIterArgs()[0];
-    Value number = e.add(loop.getInductionVar(), mine);
-    Value valid = e.cmp(arith::CmpIPredicate::slt, number, runs);
-    number = e.select(valid, number, zero);
-    Value row = arith::DivUIOp::create(b, e.loc, number, width);
-    Value column =
-        e.mul(arith::RemUIOp::create(b, e.loc, number, width), e.i32(kRun));
-    Partial partial = mergePieces(member, log, row, column, valid);
+      scf::ForOp::create(b, e.loc, first, e.select(isFew, zero, runs), stride);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto [valid, row, column] = placeOf(e.add(loop.getInductionVar(), mine));
+  Partial partial = mergePieces(member, log, row, column, valid);
 
-    Value buffer = e.add(scratch, turn);
-    e.emitIf(isShared, [&] {
-      store(buffer, partial);
-      e.roleBarrier();
-    });
-    e.emitIf(arith::AndIOp::create(b, e.loc, valid, isLeader), [&] {
-      auto others = scf::ForOp::create(b, e.loc, e.i32(1), groups, e.i32(1),
-                                       partial.flat());
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(others.getBody());
-        Value thread = e.add(e.thread(), e.shl(others.getInductionVar(), 5));
-        Partial next =
-            add(Partial::of(others.getRegionIterArgs()), load(buffer, thread));
-        scf::YieldOp::create(b, e.loc, next.flat());
-      }
-      storeResult(Partial::of(others.getResults()), row, column);
-    });
-    scf::YieldOp::create(b, e.loc, e.xori(turn, e.i32(bytes)));
-  }
-  // The op may be in a loop, and begins with the first half of the exchange.
+  e.emitIf(isShared, [&] {
+    store(partial);
+    e.roleBarrier();
+  });
+  e.emitIf(arith::AndIOp::create(b, e.loc, valid, isLeader),
+           [&] { storeResult(addOthers(partial, groups), row, column); });
+  // The next exchange takes the place of this one.
   e.emitIf(isShared, [&] { e.roleBarrier(); });
   return success();
 }

@@ -217,29 +217,58 @@ void NVVMEmitter::mapHeldTiles(Operation *op, Value pipeline, Value stage) {
 }
 
 /// The copies to the tiles of an acquire.
-static SmallVector<TMALoadOp> copiesTo(AcquireOp op) {
-  SmallVector<TMALoadOp> result;
+static llvm::SmallDenseSet<Operation *> copiesTo(AcquireOp op) {
+  llvm::SmallDenseSet<Operation *> result;
   SmallVector<Value> tiles(op.getTiles());
   while (!tiles.empty())
     for (Operation *user : tiles.pop_back_val().getUsers()) {
       if (auto view = dyn_cast<ViewOp>(user))
         tiles.push_back(view);
-      else if (auto copy = dyn_cast<TMALoadOp>(user))
-        result.push_back(copy);
+      else if (isa<TMALoadOp>(user))
+        result.insert(user);
     }
   return result;
 }
 
-/// Bytes of all copies to the tiles of an acquire, which it can announce
-/// itself; null if some copy may happen or not.
-static std::optional<int64_t> bytesTo(AcquireOp op) {
+/// Bytes that a block copies, whichever way branches in it go; null if that
+/// depends on them, or on trips of a loop.
+static std::optional<int64_t>
+bytesIn(Block &block, const llvm::SmallDenseSet<Operation *> &copies) {
   int64_t bytes = 0;
-  for (TMALoadOp copy : copiesTo(op)) {
-    if (copy->getBlock() != op->getBlock())
+  for (Operation &op : block) {
+    if (copies.contains(&op)) {
+      bytes += cast<TMALoadOp>(op).getBytes();
+      continue;
+    }
+    SmallVector<int64_t> ways;
+    for (Region &region : op.getRegions()) {
+      int64_t inRegion = 0;
+      if (!region.empty()) {
+        std::optional<int64_t> some = bytesIn(region.front(), copies);
+        if (!some)
+          return std::nullopt;
+        inRegion = *some;
+      }
+      ways.push_back(inRegion);
+    }
+    if (ways.empty() || llvm::all_of(ways, [](int64_t n) { return n == 0; }))
+      continue;
+    if (!isa<scf::IfOp>(op) || !llvm::all_equal(ways))
       return std::nullopt;
-    bytes += copy.getTile().getType().getBytes();
+    bytes += ways.front();
   }
-  return bytes ? std::optional(bytes) : std::nullopt;
+  return bytes;
+}
+
+/// Bytes of all copies to the tiles of an acquire, which it can announce
+/// itself; null if they may be more or less.
+static std::optional<int64_t> bytesTo(AcquireOp op) {
+  llvm::SmallDenseSet<Operation *> copies = copiesTo(op);
+  for (Operation *copy : copies)
+    if (!op->getBlock()->findAncestorOpInBlock(*copy))
+      return std::nullopt;
+  std::optional<int64_t> bytes = bytesIn(*op->getBlock(), copies);
+  return bytes && *bytes ? bytes : std::nullopt;
 }
 
 bool NVVMEmitter::announcesItself(TMALoadOp op) {

@@ -219,14 +219,16 @@ LogicalResult mla_gpu::emitBroadcast(NVVMEmitter &e, BroadcastOp op) {
 LogicalResult mla_gpu::emitIota(NVVMEmitter &e, IotaOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   FragmentLayout layout(type);
-  ThreadPosition thread(e);
+  Value own = ThreadPosition(e).get(layout.getThreadPart(op.getDim()),
+                                    layout.isRowsAsM());
   Type element = e.convertScalar(type.getElementType());
   DenseMap<int64_t, Value> coordinates;
   SmallVector<Value> result;
   for (int64_t i = 0; i < layout.getNumElements(); ++i) {
-    Value &value = coordinates[layout.getBase(op.getDim(), i)];
+    int64_t base = layout.getBase(op.getDim(), i);
+    Value &value = coordinates[base];
     if (!value) {
-      value = thread.coordinate(layout, op.getDim(), i);
+      value = base ? e.add(own, e.i32(base)) : own;
       unsigned width = element.getIntOrFloatBitWidth();
       if (width > 32)
         value = arith::ExtUIOp::create(e.b, e.loc, element, value);

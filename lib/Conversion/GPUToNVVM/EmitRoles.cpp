@@ -77,6 +77,7 @@ LogicalResult NVVMEmitter::emitRole(WarpSpecializeOp op, Region &body,
   mine.barrier = firstBarrier;
   mine.hasMma =
       body.walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  mine.countsRegisters = !op.getRegisters().empty();
   mine.warp = firstWarp ? sub(warp(), i32(firstWarp)) : warp();
   mine.thread =
       firstWarp ? sub(ctaThread, i32(firstWarp * kWarpThreads)) : ctaThread;

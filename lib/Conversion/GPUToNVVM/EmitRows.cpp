@@ -94,11 +94,33 @@ static SmallVector<RowPart> separate(NVVMEmitter &e,
   return parts;
 }
 
+/// Stores words of a row that lie side by side, if the row exists. Without a
+/// branch, so that this is done as soon as the words are there: what waits for
+/// a branch takes registers.
+static void storeWordsIf(NVVMEmitter &e, Value exists, Value pointer,
+                         int64_t bytes, ArrayRef<Value> words) {
+  bool isFloat = words.front().getType().isF32();
+  std::string list, vector, constraints = "b,l";
+  for (size_t i = 0; i < words.size(); ++i) {
+    list += (i ? ", $" : "$") + std::to_string(i + 2);
+    constraints += isFloat ? ",f" : ",r";
+  }
+  if (words.size() > 1) {
+    vector = ".v" + std::to_string(words.size());
+    list = "{" + list + "}";
+  }
+  SmallVector<Value> operands = {exists, pointer};
+  llvm::append_range(operands, words);
+  e.ptx("@$0 st.global" + vector + (isFloat ? ".f32" : ".b32") + " [$1+" +
+            std::to_string(bytes) + "], " + list + ";",
+        constraints, {}, operands);
+}
+
 /// Rows as M: 16 bytes of each group of columns, 32 of 16 bits or 16 of 32 bits
-/// wide; and what is left by the registers that hold it.
-static SmallVector<RowPart> gatherColumns(NVVMEmitter &e,
-                                          const FragmentLayout &layout,
-                                          ArrayRef<Value> registers) {
+/// wide; and what is left by the registers that hold it. One group at a time:
+/// the rest of the matrix fills the registers.
+static void storeColumns(NVVMEmitter &e, const FragmentLayout &layout,
+                         ArrayRef<Value> registers, PackedRows &rows) {
   ThreadPosition thread(e);
   bool packed = layout.isPacked();
   int64_t groups = packed ? 4 : 2; ///< 8-column groups that make a run
@@ -108,35 +130,39 @@ static SmallVector<RowPart> gatherColumns(NVVMEmitter &e,
   Value pair = e.shl(e.shr(thread.quad, 1), 2);
   Value column = packed ? e.shl(thread.quad, 3)
                         : e.select(odd, e.add(pair, e.i32(8)), pair);
-  SmallVector<RowPart> parts;
+  struct Row {
+    Value exists, run, rest; ///< pointers to this thread's columns
+  };
+  SmallVector<Row> parts;
   for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
-    auto wordsOf = [&](int64_t j) {
-      int64_t element = layout.getElement(row / 2, j, row % 2 * 2);
-      return packed ? registers.slice(element / 2, 1)
-                    : registers.slice(element, 2);
-    };
     Value at = thread.coordinate(layout, 0,
                                  layout.getElement(row / 2, 0, row % 2 * 2));
-    RowPart part{at, column, {}}, rest{at, e.shl(thread.quad, 1), {}};
-    for (int64_t j = 0; j < whole; j += groups) {
+    parts.push_back({rows.exists(at), rows.pointer(at, column), {}});
+    if (whole < layout.getNGroups())
+      parts.back().rest = rows.pointer(at, e.shl(thread.quad, 1));
+  }
+  auto wordsOf = [&](int64_t row, int64_t j) {
+    int64_t element = layout.getElement(row / 2, j, row % 2 * 2);
+    return packed ? registers.slice(element / 2, 1)
+                  : registers.slice(element, 2);
+  };
+  int64_t groupBytes = 8 * rows.elementBytes();
+  for (int64_t j = 0; j < whole; j += groups)
+    for (auto [row, part] : llvm::enumerate(parts)) {
       SmallVector<Value> words;
       for (int64_t i = 0; i < groups; ++i)
-        llvm::append_range(words, wordsOf(j + i));
+        llvm::append_range(words, wordsOf(row, j + i));
       if (packed) {
         transposeQuad(e, thread.quad, words);
       } else {
         exchangePair(e, odd, 1, words[0], words[2]);
         exchangePair(e, odd, 1, words[1], words[3]);
       }
-      part.runs.push_back({8 * j, words});
+      storeWordsIf(e, part.exists, part.run, j * groupBytes, words);
     }
-    for (int64_t j = whole; j < layout.getNGroups(); ++j)
-      rest.runs.push_back({8 * j, SmallVector<Value>(wordsOf(j))});
-    for (RowPart *some : {&part, &rest})
-      if (!some->runs.empty())
-        parts.push_back(std::move(*some));
-  }
-  return parts;
+  for (int64_t j = whole; j < layout.getNGroups(); ++j)
+    for (auto [row, part] : llvm::enumerate(parts))
+      storeWordsIf(e, part.exists, part.rest, j * groupBytes, wordsOf(row, j));
 }
 
 /// Keys as M, 16 bits: a register has two rows of a column; after the exchange
@@ -196,9 +222,10 @@ static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
     return;
   }
   auto storeRuns = [&] {
-    storeParts(e, rows,
-               layout.isRowsAsM() ? gatherColumns(e, layout, registers)
-                                  : pairColumns(e, layout, registers));
+    if (layout.isRowsAsM())
+      storeColumns(e, layout, registers, rows);
+    else
+      storeParts(e, rows, pairColumns(e, layout, registers));
     return SmallVector<Value>();
   };
   e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);

@@ -77,7 +77,7 @@ LogicalResult NVVMEmitter::emitFor(scf::ForOp op) {
     if (!body.empty())
       body.back().erase();
     b.setInsertionPointToEnd(&body);
-    map(op.getInductionVar(), loop.getInductionVar());
+    map(op.getInductionVar(), opaque(loop.getInductionVar()));
     mapSlices(op.getRegionIterArgs(), loop.getRegionIterArgs());
     if (failed(emitBlock(*op.getBody())))
       return failure();
@@ -189,6 +189,29 @@ static bool isPerThread(Operation *op) {
   return false;
 }
 
+LogicalResult NVVMEmitter::emitSharedMemRef(memref::AllocaOp op) {
+  MemRefType type = op.getType();
+  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
+  if (!space || space.getInt() != int64_t(kSharedSpace) ||
+      !type.hasStaticShape())
+    return op.emitOpError("requires a static shape in memory space ")
+           << kSharedSpace << ", but got " << type;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t offset = reserveShared(type.getNumElements() * bytes, bytes);
+  GlobalMemory memory;
+  memory.elementType = type.getElementType();
+  memory.pointer = LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
+      sharedAddress(offset));
+  auto [strides, unused] = type.getStridesAndOffset();
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    memory.sizes.push_back(b.getI64IntegerAttr(size));
+    memory.strides.push_back(b.getI64IntegerAttr(stride));
+  }
+  mapMemory(op, std::move(memory));
+  return success();
+}
+
 LogicalResult NVVMEmitter::emitMemRefOp(Operation &op) {
   auto indices = [&](ValueRange values) {
     return llvm::map_to_vector(values, [&](Value v) { return scalar(v); });
@@ -229,6 +252,8 @@ LogicalResult NVVMEmitter::emitMemRefOp(Operation &op) {
                                              cast<Value>(size))));
     return success();
   }
+  if (auto alloca = dyn_cast<memref::AllocaOp>(op))
+    return emitSharedMemRef(alloca);
   if (auto cast = dyn_cast<memref::CastOp>(op)) {
     if (!isa<MemRefType>(cast.getType()))
       return op.emitOpError("requires a memref with a rank, but got ")

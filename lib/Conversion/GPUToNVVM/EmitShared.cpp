@@ -59,14 +59,14 @@ private:
   /// constant beyond.
   std::pair<Value, int64_t> rowsAsM(int64_t t, int64_t j) {
     if (!base) {
-      ThreadPosition thread(e);
-      Value row = e.add(e.shl(thread.warp, 4), e.andi(thread.lane, 15));
+      Value lane = e.lane();
+      Value row = e.add(e.shl(e.warp(), 4), e.andi(lane, 15));
       // The line of 128 bytes that a row lies in chooses the permutation.
-      Value line = e.shr(thread.lane, llvm::Log2_64(128 / swizzle));
-      Value chunk =
-          e.xori(e.shr(thread.lane, 4), e.andi(line, swizzle / 16 - 1));
-      base = e.add(tile.address,
-                   e.add(e.mul(row, e.i32(swizzle)), e.shl(chunk, 4)));
+      Value line = e.shr(lane, llvm::Log2_64(128 / swizzle));
+      Value chunk = e.xori(e.shr(lane, 4), e.andi(line, swizzle / 16 - 1));
+      // What depends on the thread may be kept, but no address made of it.
+      Value mine = e.add(e.mul(row, e.i32(swizzle)), e.shl(chunk, 4));
+      base = e.add(tile.address, e.opaque(mine));
     }
     int64_t byte = 2 * (tile.beginColumn + 8 * j);
     Value &address = steps[byte % swizzle];
@@ -194,21 +194,22 @@ static void loadVector(NVVMEmitter &e, LoadSharedOp op,
   e.map(op.getResult(), result);
 }
 
-/// Each element once: lanes of a quad hold the same rows of M; all warps, and
-/// in them all lanes with the same q, those of N.
+/// Lanes of a quad hold the same rows of M, and all write them: that is one
+/// access. Rows of N, which all warps hold, and in them all lanes with the same
+/// q, are written once.
 static void storeVector(NVVMEmitter &e, StoreSharedOp op,
                         const FragmentLayout &layout) {
-  bool alongM = layout.getThreadPart(0) == ThreadPart::AlongM;
-  Value owner =
-      alongM ? e.cmp(arith::CmpIPredicate::eq, e.andi(e.lane(), 3), e.i32(0))
-             : e.cmp(arith::CmpIPredicate::ult, e.thread(), e.i32(4));
   ArrayRef<Value> registers = e.registers(op.getValue());
-  e.emitIf(owner, [&] {
+  auto store = [&] {
     forEachRun(e, e.tile(op.getTile()), layout,
                [&](Value pointer, int64_t first, int64_t count) {
                  storeWords(e, pointer, registers.slice(first, count));
                });
-  });
+  };
+  if (layout.getThreadPart(0) == ThreadPart::AlongM)
+    store();
+  else
+    e.emitIf(e.cmp(arith::CmpIPredicate::ult, e.thread(), e.i32(4)), store);
 }
 
 //===----------------------------------------------------------------------===//

@@ -257,9 +257,11 @@ FailureOr<EntryAttr> KernelBuilder::build() {
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                   b.getDenseI32ArrayAttr({int32_t(threads)}));
-  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  b.getI32IntegerAttr(1));
+  // Several CTAs of a worker take half of an SM's registers, as they share it
+  // with the launch before.
   auto ctas = func->getAttrOfType<IntegerAttr>(kCtasPerWorker);
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  b.getI32IntegerAttr(ctas ? 2 * ctas.getInt() : 1));
   bool dependent = !func.getOps<GridWaitOp>().empty();
   auto launch = LaunchAttr::get(context, threads, emitter.sharedBytes(),
                                 ctas ? ctas.getInt() : 1, dependent);

@@ -265,6 +265,12 @@ Value NVVMEmitter::uniform(Value value) {
   return arith::TruncIOp::create(b, loc, type, broadcast(word));
 }
 
+Value NVVMEmitter::opaque(Value value) {
+  if (!role.countsRegisters)
+    return value;
+  return ptx("mov.b32 $0, $1;", "=r,r", value.getType(), value).front();
+}
+
 //===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//

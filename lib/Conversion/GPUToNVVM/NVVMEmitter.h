@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/Allocator.h"
@@ -32,10 +33,10 @@ inline constexpr llvm::StringLiteral kSharedPool = "smem";
 /// Address spaces of NVPTX.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
-/// A memref: where it begins in global memory, and its sizes and strides in
-/// elements, each a constant or an i64 value.
+/// A memref: where it begins in global (or shared) memory, and its sizes and
+/// strides in elements, each a constant or an i64 value.
 struct GlobalMemory {
-  Value pointer; ///< !llvm.ptr<1>
+  Value pointer; ///< !llvm.ptr<1>, or <3>
   SmallVector<OpFoldResult> sizes, strides;
   Type elementType;
 };
@@ -74,6 +75,7 @@ struct Role {
   Value barrierOffset; ///< i32: which of these roles it is; null: only one
   Value thread, warp;  ///< i32
   bool hasMma = false;
+  bool countsRegisters = false; ///< takes a part of the CTA's
 };
 
 /// Where the warps of a role exchange values of rows: two halves of shared
@@ -170,6 +172,11 @@ public:
   /// A value that is the same in all lanes, made known to be so (shfl of lane
   /// 0): control flow around wgmma must be provably uniform.
   Value uniform(Value value);
+  /// The same i32, of which, in a role that says how many registers it has,
+  /// LLVM knows nothing but that it comes into being here. So what depends on
+  /// it is neither computed before a loop nor carried through it, each in a
+  /// register of its own: fragments take them.
+  Value opaque(Value value);
 
   //===--- Order within a role --------------------------------------------===//
 
@@ -222,6 +229,8 @@ private:
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitSCFIf(scf::IfOp op);
   LogicalResult emitMemRefOp(Operation &op);
+  /// Memory of the CTA's own, without a layout.
+  LogicalResult emitSharedMemRef(memref::AllocaOp op);
   LogicalResult emitArithOp(Operation &op);
   /// The values of all of a block's terminator's operands, one list.
   SmallVector<Value> terminatorRegisters(Block &block);

@@ -17,8 +17,11 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-/// As many CTAs as fit an SM beside one of the main entry's.
-static constexpr int64_t kCtasPerWorker = 4, kWarps = 8;
+/// As many CTAs as fit an SM beside one of the main entry's: all are ready when
+/// that one ends.
+static constexpr int64_t kCtasPerWorker = 2, kWarps = 8;
+/// Requests of a launch that another one may follow before it ends.
+static constexpr int64_t kMostChained = 16;
 
 namespace {
 /// The ops of the entry.
@@ -39,14 +42,14 @@ template <typename Op> static Op findOnly(func::FuncOp func) {
 
 /// The CTAs [0, groups * parts) divide the entries of the list: group i does
 /// entries i, i + groups, ..., and each of its CTAs a part of their columns.
+/// All but the partial results is there before the main entry ends.
 static void emitMerges(OpBuilder &b, CombineEntry entry, Value list,
-                       Value count) {
+                       Value entries) {
   PlanOp plan = entry.plan;
   Location loc = plan.getLoc();
   IndexMath ix{b, loc};
-  Value zero = ix.constant(0), one = ix.constant(1);
+  Value one = ix.constant(1);
   Value cta = entry.split.getWorker(), ctas = plan.getWorkers();
-  Value entries = ix.load(count, {zero, zero});
   Value parts = ix.max(ix.floorDiv(ctas, ix.max(entries, one)), one);
   Value groups = ix.floorDiv(ctas, parts), group = ix.floorDiv(cta, parts);
   Value part = ix.sub(cta, ix.mul(group, parts));
@@ -56,6 +59,7 @@ static void emitMerges(OpBuilder &b, CombineEntry entry, Value list,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SplitItem split = loadSplitItem(b, loc, plan, list, loop.getInductionVar());
+  mla_gpu::GridWaitOp::create(b, loc);
   const ItemValues &item = split.item;
   Value out = rowsOfItem(b, loc, plan, item, entry.store.getOut());
   Value lse = entry.store.getLse();
@@ -67,6 +71,19 @@ static void emitMerges(OpBuilder &b, CombineEntry entry, Value list,
                            item.numRows, part, parts, out, lse, item.firstRow);
 }
 
+/// Lets the next launch's main entry begin, so that it is set up when this one
+/// ends. It takes SMs as they get free, which is worth it for small work only.
+static void emitChain(IndexMath &ix, PlanOp plan) {
+  Value batch =
+      memref::DimOp::create(ix.b, ix.loc, plan.getSeqLens(), int64_t(0));
+  auto branch = scf::IfOp::create(
+      ix.b, ix.loc, ix.lessEqual(batch, ix.constant(kMostChained)),
+      /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(ix.b);
+  ix.b.setInsertionPointToStart(branch.thenBlock());
+  mla_gpu::GridLaunchDependentsOp::create(ix.b, ix.loc);
+}
+
 LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   CombineEntry entry = {findOnly<PlanOp>(func), findOnly<ForSplitOp>(func),
                         findOnly<CombineOp>(func), findOnly<StoreOp>(func)};
@@ -75,14 +92,20 @@ LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
                           "mla.combine and mla.store as the second entry");
   OpBuilder b(entry.plan);
   Type i32 = b.getI32Type();
-  auto append = [&](StringRef name, int64_t width) -> Value {
-    return appendArgument(func, name,
-                          MemRefType::get({ShapedType::kDynamic, width}, i32));
-  };
-  Value list = append(argument_names::kSplitList, 8);
-  Value count = append(argument_names::kSplitCount, 1);
-  mla_gpu::GridWaitOp::create(b, entry.plan.getLoc());
-  emitMerges(b, entry, list, count);
+  Location loc = entry.plan.getLoc();
+  IndexMath ix{b, loc};
+  SplitBuffers buffers;
+  buffers.splitList =
+      appendArgument(func, argument_names::kSplitList,
+                     MemRefType::get({ShapedType::kDynamic, 8}, i32));
+  buffers.staging = allocateShared(b, loc, {kMaxGroups, 8});
+  emitChain(ix, entry.plan);
+  Value mainWorkers =
+      ix.floorDiv(entry.plan.getWorkers(), ix.constant(kCtasPerWorker));
+  Value count = emitDeviceSplits(b, entry.plan, schedule, mainWorkers, buffers);
+  emitMerges(b, entry, buffers.splitList, count);
+  // Also where there is nothing to merge: launches must not overtake.
+  mla_gpu::GridWaitOp::create(b, loc);
   func->setAttr("mla_gpu.ctas_per_worker", b.getI64IntegerAttr(kCtasPerWorker));
   func->setAttr("mla_gpu.warps", b.getI64IntegerAttr(kWarps));
 

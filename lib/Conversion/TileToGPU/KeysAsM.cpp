@@ -25,6 +25,8 @@ static constexpr StringLiteral kMath = "math", kLoad = "load",
                                kLoadQ = "load_q";
 /// Barriers, and what warps exchange.
 static constexpr int64_t kReservedBytes = 4096;
+/// Two CTAs of the merge, which then are ready when this one ends.
+static constexpr int64_t kMergeBytes = 33 * 1024;
 /// Warps that copy row by row; boxes need one. With the others these are two
 /// warpgroups, so that a thread may have 255 registers.
 static constexpr int64_t kGatherWarps = 3;
@@ -94,7 +96,8 @@ void KeysAsM::emitStorage() {
       TileType::get(context, {entry.rows, entry.keys}, entry.type, 128);
   // The next piece's queries come early where there is room.
   int64_t used = cast<SmemType>(keys.getType()).getBytes() +
-                 weights.getBytes() + kReservedBytes;
+                 weights.getBytes() + kReservedBytes +
+                 (entry.storePartial ? kMergeBytes : 0);
   int64_t room = entry.target.getSmemBytes() - used;
   int64_t bytes = entry.rows * entry.headDim * 2;
   Value queries = ringOf(room >= 2 * bytes ? 2 : 1, entry.rows);
@@ -161,7 +164,8 @@ SmallVector<Value> KeysAsM::emitTile(const WorkItem &work, Value query,
   Value keys = b.wait(kv, slot)[0];
   Value raw =
       b.finish(b.multiply(query, keys, {}, matrix, /*transposed=*/true));
-  TileScores tileScores = scores.emitTile(b, raw, tile);
+  TileScores tileScores =
+      scores.emitTile(b, raw, tile, [&] { return work.item; });
 
   // Online softmax in base 2; sums stay apart by thread until the end.
   Value most = b.reduce(Reduction::Max, tileScores.scores, row);
@@ -269,7 +273,7 @@ void KeysAsM::emitLoadQRole() {
         loadWorkItem(b, b.getLoc(), entry.plan, entry.buffers.workList, piece);
     Value number = b.sub(piece, begin);
     emitQueryLoad(b, entry, work.item, b.acquire(q, number)[0],
-                  /*firstColumn=*/0);
+                  /*firstColumn=*/b.getIndexAttr(0));
     CommitOp::create(b, q, number);
     return SmallVector<Value>{};
   });

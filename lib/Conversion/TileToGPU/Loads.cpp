@@ -9,6 +9,7 @@
 #include "Loads.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::mla;
@@ -24,19 +25,31 @@ int64_t mla::getSwizzle(const TileEntry &entry) {
   return 32;
 }
 
-/// Cuts columns [first, first + width) of all parts by parts.
-static void forParts(const TileEntry &entry, int64_t first, int64_t width,
-                     llvm::function_ref<void(unsigned part, int64_t begin,
-                                             int64_t end, int64_t partBegin)>
-                         visit) {
-  int64_t partBegin = 0;
+/// Cuts a tile, that gets columns from `firstColumn` of all parts on, by parts.
+/// `firstColumn` is a constant, or a value in the first part, as the whole tile
+/// is then.
+static void forParts(
+    RoleBuilder &b, const TileEntry &entry, Value dst, OpFoldResult firstColumn,
+    llvm::function_ref<void(unsigned part, Value dst, OpFoldResult firstColumn)>
+        visit) {
+  std::optional<int64_t> first = getConstantIntValue(firstColumn);
+  if (!first)
+    return visit(0, dst, firstColumn);
+  int64_t width = cast<TileType>(dst.getType()).getColumns(), partBegin = 0;
   for (auto [part, partWidth] : llvm::enumerate(entry.partWidths)) {
-    int64_t begin = std::max(first, partBegin);
-    int64_t end = std::min(first + width, partBegin + partWidth);
+    int64_t begin = std::max(*first, partBegin);
+    int64_t end = std::min(*first + width, partBegin + partWidth);
     if (begin < end)
-      visit(part, begin, end, partBegin);
+      visit(part, b.view(dst, begin - *first, end - *first),
+            b.getIndexAttr(begin - partBegin));
     partBegin += partWidth;
   }
+}
+
+/// A column as an operand.
+static Value columnValue(RoleBuilder &b, OpFoldResult column) {
+  std::optional<int64_t> known = getConstantIntValue(column);
+  return known ? b.index(*known) : cast<Value>(column);
 }
 
 Value mla::columnsOf(RoleBuilder &b, Value tensor, OpFoldResult first,
@@ -63,32 +76,32 @@ static void emitGather(RoleBuilder &b, Value source, Value dst,
   mla_gpu::YieldOp::create(b, code(block->getArgument(0)));
 }
 
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
-
-/// The argument that describes part `part` of k for TMA: pages (or requests) x
-/// KV heads x rows x columns.
-static Value appendTensorMap(TileEntry &entry, Value part, int64_t boxColumns) {
-  auto type = cast<MemRefType>(part.getType());
+/// The argument that describes a tensor for TMA, with its dimensions in the
+/// given order.
+static Value appendTensorMap(TileEntry &entry, Value tensor,
+                             ArrayRef<int64_t> dims, int64_t boxRows,
+                             int64_t boxColumns) {
+  auto type = cast<MemRefType>(tensor.getType());
   MLIRContext *context = type.getContext();
-  int64_t dims[] = {0, 2, 1, 3};
   SmallVector<int64_t> shape;
   for (int64_t dim : dims)
     shape.push_back(type.getDimSize(dim));
-  int64_t columns = boxColumns ? boxColumns : shape.back();
   int64_t swizzle = getSwizzle(entry);
-  unsigned index = cast<BlockArgument>(part).getArgNumber();
+  unsigned index = cast<BlockArgument>(tensor).getArgNumber();
   auto name = entry.func.getArgAttrOfType<StringAttr>(index, MLADialect::kName);
   BlockArgument map =
       appendArgument(entry.func, name,
                      TensorMapType::get(context, shape, type.getElementType(),
-                                        entry.keys, columns, swizzle));
+                                        boxRows, boxColumns, swizzle));
   entry.func.setArgAttr(
       map.getArgNumber(), MLADialect::kTensorMap,
-      TensorMapAttr::get(context, dims, entry.keys, columns, swizzle));
+      TensorMapAttr::get(context, dims, boxRows, boxColumns, swizzle));
   return map;
 }
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
 
 KVLoads::KVLoads(TileEntry &entry, int64_t boxColumns)
     : entry(entry), tma(entry.schedule.getCopy() == CopyKind::TMA),
@@ -97,8 +110,12 @@ KVLoads::KVLoads(TileEntry &entry, int64_t boxColumns)
     if (!part)
       continue;
     parts.push_back(part);
-    if (tma)
-      maps.push_back(appendTensorMap(entry, part, boxColumns));
+    if (!tma)
+      continue;
+    // Pages (or requests) x KV heads x rows x columns.
+    int64_t columns = cast<MemRefType>(part.getType()).getShape().back();
+    maps.push_back(appendTensorMap(entry, part, {0, 2, 1, 3}, entry.keys,
+                                   boxColumns ? boxColumns : columns));
   }
 }
 
@@ -150,23 +167,17 @@ void KVLoads::locate(RoleBuilder &b, Value tile) {
 }
 
 void KVLoads::load(RoleBuilder &b, Value dst, OpFoldResult firstColumn) {
-  std::optional<int64_t> first = getConstantIntValue(firstColumn);
-  if (!first)
-    return loadPart(b, 0, dst, firstColumn);
-  int64_t width = cast<TileType>(dst.getType()).getColumns();
-  forParts(entry, *first, width,
-           [&](unsigned part, int64_t begin, int64_t end, int64_t partBegin) {
-             Value columns = b.view(dst, begin - *first, end - *first);
-             loadPart(b, part, columns, b.getIndexAttr(begin - partBegin));
+  forParts(b, entry, dst, firstColumn,
+           [&](unsigned part, Value columns, OpFoldResult first) {
+             loadPart(b, part, columns, first);
            });
 }
 
 void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
                        OpFoldResult firstColumn) {
   if (tma) {
-    std::optional<int64_t> first = getConstantIntValue(firstColumn);
-    Value column = first ? b.index(*first) : cast<Value>(firstColumn);
-    Value coordinates[] = {outer, item.kvHead, inner, column};
+    Value coordinates[] = {outer, item.kvHead, inner,
+                           columnValue(b, firstColumn)};
     TMALoadOp::create(b, maps[part], coordinates, dst);
     return;
   }
@@ -204,33 +215,62 @@ void KVLoads::clearUnseen(RoleBuilder &b, const ItemValues &item, Value values,
 // Queries
 //===----------------------------------------------------------------------===//
 
+/// Where packed row `row` of a piece is in q: its dimensions but the last.
+static SmallVector<Value> findQuery(RoleBuilder &b, const TileEntry &entry,
+                                    const ItemValues &item, Value row) {
+  Value group = b.index(entry.group);
+  Value query = b.floorDiv(row, group);
+  Value head = b.add(b.mul(item.kvHead, group), b.rem(row, group));
+  PlanOp plan = entry.plan;
+  if (plan.getQOffsets())
+    return {b.add(item.qBase, query), head};
+  return {item.request, query, head};
+}
+
 void mla::emitQueryLoad(RoleBuilder &b, const TileEntry &entry,
                         const ItemValues &item, Value dst,
-                        int64_t firstColumn) {
+                        OpFoldResult firstColumn) {
   LoadQOp load = entry.loadQ;
-  PlanOp plan = entry.plan;
   Value parts[] = {load.getQ(), load.getQRope()};
-  Value group = b.index(entry.group);
-  Value firstHead = b.mul(item.kvHead, group);
-  bool ragged = bool(plan.getQOffsets());
-  int64_t width = cast<TileType>(dst.getType()).getColumns();
-  forParts(entry, firstColumn, width,
-           [&](unsigned part, int64_t begin, int64_t end, int64_t partBegin) {
-             Value source =
-                 columnsOf(b, parts[part], b.getIndexAttr(begin - partBegin),
-                           end - begin);
-             Value columns =
-                 b.view(dst, begin - firstColumn, end - firstColumn);
+  forParts(b, entry, dst, firstColumn,
+           [&](unsigned part, Value columns, OpFoldResult first) {
+             int64_t width = cast<TileType>(columns.getType()).getColumns();
+             Value source = columnsOf(b, parts[part], first, width);
              emitGather(b, source, columns, [&](Value i) {
-               Value row = b.add(item.firstRow, i);
+               SmallVector<Value> at =
+                   findQuery(b, entry, item, b.add(item.firstRow, i));
                Value exists = b.less(i, item.numRows);
-               Value query = b.floorDiv(row, group);
-               Value head = b.add(firstHead, b.rem(row, group));
-               Value first = ragged ? b.add(item.qBase, query) : item.request;
-               first = b.select(exists, first, b.index(-1));
-               if (ragged)
-                 return SmallVector<Value>{first, head};
-               return SmallVector<Value>{first, query, head};
+               at[0] = b.select(exists, at[0], b.index(-1));
+               return at;
              });
+           });
+}
+
+QueryLoads::QueryLoads(TileEntry &entry)
+    : entry(entry), boxRows(std::gcd(entry.rows, entry.group)) {
+  if (entry.schedule.getCopy() != CopyKind::TMA)
+    return;
+  int64_t columns = getSwizzle(entry) / 2;
+  for (Value part : {entry.loadQ.getQ(), entry.loadQ.getQRope()})
+    if (part) {
+      int64_t rank = cast<MemRefType>(part.getType()).getRank();
+      maps.push_back(appendTensorMap(
+          entry, part, llvm::to_vector(llvm::seq<int64_t>(0, rank)), boxRows,
+          columns));
+    }
+}
+
+void QueryLoads::load(RoleBuilder &b, const ItemValues &item, Value dst,
+                      OpFoldResult firstColumn) {
+  if (maps.empty())
+    return emitQueryLoad(b, entry, item, dst, firstColumn);
+  forParts(b, entry, dst, firstColumn,
+           [&](unsigned part, Value columns, OpFoldResult first) {
+             for (int64_t i = 0; i < entry.rows; i += boxRows) {
+               SmallVector<Value> at =
+                   findQuery(b, entry, item, b.add(item.firstRow, b.index(i)));
+               at.push_back(columnValue(b, first));
+               TMALoadOp::create(b, maps[part], at, columns, i);
+             }
            });
 }

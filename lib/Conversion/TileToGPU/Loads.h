@@ -76,9 +76,26 @@ Value columnsOf(mla_gpu::RoleBuilder &b, Value tensor, OpFoldResult begin,
 
 /// Emits the copy of the query rows of a piece to `dst`, rows x columns, row by
 /// row (a slot with writer cp_async): zeros past the last row. `dst` holds
-/// columns [firstColumn, + width) of all parts of q.
+/// columns from `firstColumn` of all parts of q on, see KVLoads::load.
 void emitQueryLoad(mla_gpu::RoleBuilder &b, const TileEntry &entry,
-                   const ItemValues &item, Value dst, int64_t firstColumn);
+                   const ItemValues &item, Value dst, OpFoldResult firstColumn);
+
+/// The same in the way that keys are copied: under `copy = tma` boxes of heads
+/// of one query, as many as a row block is whole multiples of, through a tensor
+/// map for each part of q. What rows past the last one get is no row's of the
+/// piece.
+class QueryLoads {
+public:
+  /// Appends the arguments that it needs to the function.
+  explicit QueryLoads(TileEntry &entry);
+  void load(mla_gpu::RoleBuilder &b, const ItemValues &item, Value dst,
+            OpFoldResult firstColumn);
+
+private:
+  TileEntry entry;
+  int64_t boxRows;
+  SmallVector<Value, 2> maps; ///< none under `gather`
+};
 
 } // namespace mlir::mla
 

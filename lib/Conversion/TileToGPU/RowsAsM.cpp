@@ -74,7 +74,8 @@ RowsAsM::RowsAsM(TileEntry &entry)
       o(MmaLayoutAttr::get(b.getContext(), MDim::Rows,
                            {kRows, columns.half, 16}),
         kRows, columns.half),
-      loads(entry, getBoxColumns(columns)), scores(entry, s.matrix(f32)) {
+      loads(entry, getBoxColumns(columns)), queries(entry),
+      scores(entry, s.matrix(f32)) {
   b.setInsertionPoint(entry.plan);
 }
 
@@ -126,7 +127,6 @@ void RowsAsM::emitStorage() {
   pipes.weights = pipeline({weights, scales}, {begin, 0}, {begin + kKeys, 0},
                            Writer::Threads, kSoftmax, {kLeft, kRight},
                            inRope ? pipes.rope : Value());
-  pipes.turn = pipeline({}, {}, {}, Writer::Threads, kSoftmax, {kLeft, kRight});
 }
 
 void RowsAsM::emit() {
@@ -173,22 +173,8 @@ WorkItem RowsAsM::read(Value piece) {
   return work;
 }
 
-Value RowsAsM::countSlots(const WorkItem &work) {
+Value RowsAsM::countTiles(const WorkItem &work) {
   return b.max(work.numTiles, b.index(1));
-}
-
-Value RowsAsM::loadQueryColumns(const WorkItem &work, int64_t begin,
-                                RankedTensorType type) {
-  Value part = entry.loadQ.getQ();
-  int64_t width = cast<MemRefType>(part.getType()).getShape().back();
-  if (begin >= width) {
-    part = entry.loadQ.getQRope();
-    begin -= width;
-  }
-  Value rows = rowsOfItem(b, b.getLoc(), entry.plan, work.item, part);
-  Value source = columnsOf(b, rows, b.getIndexAttr(begin), type.getDimSize(1));
-  return LoadRowsOp::create(b, type, source, work.item.firstRow,
-                            work.item.numRows);
 }
 
 /// The rows of a partial slot.

@@ -15,9 +15,11 @@
 //   RowsAsMSoftmax.cpp  Q K^T and softmax
 //   RowsAsMOutput.cpp   P V, and the loads of keys
 //
-// Slots are numbered over all pieces of the CTA: each takes as many as it has
-// tiles, and one if it has none. That one holds zeros, and all its keys are
-// masked, so that pieces without keys need no code of their own.
+// Slots are numbered over all pieces of the CTA. A piece takes one for its rows
+// of Q, which come through the ring like keys, and are there when the piece
+// begins; then as many as it has tiles, and one if it has none. That one holds
+// zeros, and all its keys are masked, so that pieces without keys need no code
+// of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,12 +52,12 @@ private:
   struct Query {
     Value left, right, last, rope;
   };
-  /// A piece and a tile of it, from its first one.
+  /// A piece and what its slot number `turn` holds: 0 is Q, then tiles.
   struct Position {
-    Value piece, tile;
+    Value piece, turn;
   };
   struct Pipelines {
-    Value left, right, rope, weights, turn;
+    Value left, right, rope, weights;
   };
 
   // RowsAsM.cpp
@@ -63,43 +65,41 @@ private:
   Value pipeline(ValueRange storages, ArrayRef<int64_t> begins,
                  ArrayRef<int64_t> ends, mla_gpu::Writer writer, StringRef from,
                  ArrayRef<StringRef> to, Value after = {});
-  void emitRoles();
   /// The CTA's pieces: [begin, end) of the work list.
   std::pair<Value, Value> readRange();
   /// A piece; without keys, if it has no tiles.
   WorkItem read(Value piece);
-  /// Slots that a piece takes.
-  Value countSlots(const WorkItem &work);
-  /// Columns of a piece's rows of Q, from `begin`.
-  Value loadQueryColumns(const WorkItem &work, int64_t begin,
-                         RankedTensorType type);
+  /// Slots that a piece takes for its tiles.
+  Value countTiles(const WorkItem &work);
   /// Writes rows of a piece to its result, or as they are to its partial slot.
   void storeRows(Value piece, Value column, Value partial,
                  llvm::function_ref<Value()> whole);
 
   // RowsAsMSoftmax.cpp
   void emitSoftmaxRole();
-  Query loadQuery(const WorkItem &work);
-  /// S = Q K^T of a slot. P of the slot before is handed over on the way, if it
-  /// is of the same piece.
+  /// Takes Q out of its slot, and lets all have it again.
+  Query takeQuery(Value number);
+  /// S = Q K^T of a slot. P of the slot before is handed over near the end, if
+  /// it is of the same piece.
   Value multiplyKeys(const Query &query, Value number, Value isLater);
   /// Stores P of a slot and what O is to be multiplied by. State: maximum and
   /// sum of each row.
   SmallVector<Value> emitWeights(TileScores scores, Value number, Value isLast,
                                  ValueRange state);
-  /// Hands P of a slot over, and lets its keys go.
+  /// Hands P of a slot over, so that P V begins, and lets its keys go.
   void handOver(Value number);
-  /// Lets P V of a slot begin.
-  void giveTurn(Value number);
   void storeSums(Value piece, Value max, Value sum);
 
   // RowsAsMOutput.cpp
   void emitOutputRoles(Value half, Value column);
-  /// Finds a tile's place in global memory, for `load`; gives its piece.
+  /// Finds what a slot is to hold in global memory, for `load`; gives its
+  /// piece.
   WorkItem locate(Position at);
-  void load(Value half, Value column, Value number);
-  /// The tile that follows one of a piece.
-  Position next(Position at, const WorkItem &work);
+  /// Loads what was located, and says what comes next.
+  SmallVector<Value> load(Value half, Value column, Value number, Position at,
+                          const WorkItem &work);
+  /// Lets a slot go.
+  void release(Value half, Value number);
   /// Starts O = alpha O + P V of a slot, of the keys from `firstKey` on.
   Value multiplyValues(Value half, Value number, const ItemValues &item,
                        Value firstKey, Value sum);
@@ -112,6 +112,7 @@ private:
   Type f32;
   mla_gpu::FragmentTypes s, o; ///< scores; half of the output
   KVLoads loads;
+  QueryLoads queries;
   ScoreEmitter scores;
   Pipelines pipes;
   Value qRopeTile, qLastTile; ///< null where all of Q is in registers

@@ -8,7 +8,7 @@
 
 //
 // Roles "left" and "right": O += P V for half of V's columns each, and the
-// loads of these columns, `stages` tiles ahead of what is multiplied, so that
+// loads of these columns, `stages` slots ahead of what is multiplied, so that
 // they run on into the next piece. "right" also loads the rope columns.
 //
 //===----------------------------------------------------------------------===//
@@ -20,14 +20,7 @@ using namespace mlir::mla;
 using namespace mlir::mla_gpu;
 
 void RowsAsM::emitOutputRoles(Value half, Value column) {
-  Value zero = b.index(0), o0 = b.splat(o.matrix(f32), 0);
-  // Loads what was located, and says what comes next.
-  auto loadTile = [&](Value number, Position at, const WorkItem &work) {
-    load(half, column, number);
-    Position after = next(at, work);
-    return SmallVector<Value>{after.piece, after.tile};
-  };
-
+  Value zero = b.index(0), one = b.index(1), o0 = b.splat(o.matrix(f32), 0);
   auto [begin, end] = readRange();
   // Fills the slots.
   SmallVector<Value> ahead = b.loop(
@@ -36,42 +29,53 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
             b.less(at[0], end),
             [&] {
               Position first = {at[0], at[1]};
-              return loadTile(number, first, locate(first));
+              return load(half, column, number, first, locate(first));
             },
             [&] { return SmallVector<Value>(at); });
       });
 
-  Value lastPiece = b.sub(end, b.index(1));
+  // Finds what comes next: behind the last one of all, what is not loaded.
+  Value lastPiece = b.sub(end, one);
+  auto locateNext = [&](ValueRange at) {
+    return locate({b.min(at[0], lastPiece), at[1]});
+  };
+  // Lets a slot go, and loads what it is to hold next.
+  auto refill = [&](Value number, ValueRange at, const WorkItem &work) {
+    release(half, number);
+    return b.branch(
+        b.less(at[0], end),
+        [&] {
+          return load(half, column, b.add(number, b.index(stages)),
+                      {at[0], at[1]}, work);
+        },
+        [&] { return SmallVector<Value>(at); });
+  };
   b.loop(begin, end, {zero, ahead[0], ahead[1]},
          [&](Value piece, ValueRange carried) -> SmallVector<Value> {
-           WorkItem work = read(piece);
-           Value slots = countSlots(work);
+           Value query = carried[0];
+           WorkItem work = locateNext(carried.drop_front());
+           for (Value pipe : {half, pipes.weights})
+             b.wait(pipe, query);
+           SmallVector<Value> at = refill(query, carried.drop_front(), work);
+
+           work = read(piece);
+           Value first = b.add(query, one), tiles = countTiles(work);
            Value firstKey = b.mul(work.firstTile, b.index(entry.keys));
            SmallVector<Value> done = b.loop(
-               zero, slots, {o0, carried[1], carried[2]},
+               zero, tiles, {o0, at[0], at[1]},
                [&](Value tile, ValueRange state) -> SmallVector<Value> {
-                 Value number = b.add(carried[0], tile);
+                 Value number = b.add(first, tile);
                  Value key = b.add(firstKey, b.mul(tile, b.index(entry.keys)));
                  Value product =
                      multiplyValues(half, number, work.item, key, state[0]);
-                 // Finds the next tile while P V runs. Behind the last one of
-                 // all, finds one that is not loaded.
-                 Position at = {state[1], state[2]};
-                 WorkItem work = locate({b.min(at.piece, lastPiece), at.tile});
+                 WorkItem next = locateNext(state.drop_front()); // meanwhile
                  Value sum = b.finish(product);
-                 for (Value pipe : {half, pipes.weights, pipes.turn})
-                   ReleaseOp::create(b, pipe, number);
-                 SmallVector<Value> later = b.branch(
-                     b.less(at.piece, end),
-                     [&] {
-                       return loadTile(b.add(number, b.index(stages)), at,
-                                       work);
-                     },
-                     [&] { return SmallVector<Value>{at.piece, at.tile}; });
+                 SmallVector<Value> later =
+                     refill(number, state.drop_front(), next);
                  return {sum, later[0], later[1]};
                });
            storeOutput(piece, column, done[0]);
-           return {b.add(carried[0], slots), done[1], done[2]};
+           return {b.add(first, tiles), done[1], done[2]};
          });
 }
 
@@ -81,6 +85,7 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
 
 Value RowsAsM::multiplyValues(Value half, Value number, const ItemValues &item,
                               Value firstKey, Value sum) {
+  Value values = b.wait(half, number)[0];
   ValueRange weights = b.wait(pipes.weights, number);
   Value alpha = LoadSharedOp::create(b, o.row(f32), weights[1]);
   Value changed = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
@@ -88,9 +93,7 @@ Value RowsAsM::multiplyValues(Value half, Value number, const ItemValues &item,
   Value scaled = b.ifAny(changed, sum, [&]() -> SmallVector<Value> {
     return {arith::MulFOp::create(b, sum, b.spread(alpha, o.matrix(f32)))};
   })[0];
-  Value values = b.wait(half, number)[0];
   loads.clearUnseen(b, item, values, firstKey);
-  b.wait(pipes.turn, number);
   return b.multiply(weights[0], values, scaled, o.matrix(f32));
 }
 
@@ -102,32 +105,47 @@ void RowsAsM::storeOutput(Value piece, Value column, Value sum) {
   });
 }
 
+void RowsAsM::release(Value half, Value number) {
+  for (Value pipe : {half, pipes.weights})
+    ReleaseOp::create(b, pipe, number);
+}
+
 //===----------------------------------------------------------------------===//
-// Loads of keys
+// Loads of queries and keys
 //===----------------------------------------------------------------------===//
 
 WorkItem RowsAsM::locate(Position at) {
   WorkItem work = read(at.piece);
   loads.beginPiece(b, work.item, b.less(b.index(0), work.item.kvLen));
-  loads.locate(b, b.add(work.firstTile, at.tile));
+  Value tile = b.max(b.sub(at.turn, b.index(1)), b.index(0));
+  loads.locate(b, b.add(work.firstTile, tile));
   return work;
 }
 
-void RowsAsM::load(Value half, Value column, Value number) {
+SmallVector<Value> RowsAsM::load(Value half, Value column, Value number,
+                                 Position at, const WorkItem &work) {
+  Value one = b.index(1), zero = b.index(0);
+  Value isQuery = b.isSame(at.turn, zero);
   auto copy = [&](Value pipe, OpFoldResult firstColumn) {
     Value tile = b.acquire(pipe, number)[0];
-    loads.load(b, tile, firstColumn);
+    b.branch(
+        isQuery,
+        [&] {
+          queries.load(b, work.item, tile, firstColumn);
+          return SmallVector<Value>();
+        },
+        [&] {
+          loads.load(b, tile, firstColumn);
+          return SmallVector<Value>();
+        });
     CommitOp::create(b, pipe, number);
   };
   copy(half, column);
   if (pipes.rope)
-    b.when(b.isNot(column, b.index(0)),
+    b.when(b.isNot(column, zero),
            [&] { copy(pipes.rope, b.getIndexAttr(entry.headDimV)); });
-}
 
-RowsAsM::Position RowsAsM::next(Position at, const WorkItem &work) {
-  Value tile = b.add(at.tile, b.index(1));
-  Value isSame = b.less(tile, countSlots(work));
-  return {b.select(isSame, at.piece, b.add(at.piece, b.index(1))),
-          b.select(isSame, tile, b.index(0))};
+  Value isLast = b.isSame(at.turn, countTiles(work));
+  return {b.select(isLast, b.add(at.piece, one), at.piece),
+          b.select(isLast, zero, b.add(at.turn, one))};
 }

@@ -48,24 +48,27 @@ void RowsAsM::emitSoftmaxRole() {
   b.loop(begin, end, b.index(0),
          [&](Value piece, ValueRange carried) -> SmallVector<Value> {
            WorkItem work = read(piece);
-           Value slots = countSlots(work), last = b.sub(slots, b.index(1));
-           Query query = loadQuery(work);
+           Value tiles = countTiles(work), last = b.sub(tiles, b.index(1));
+           Query query = takeQuery(carried[0]);
            scores.beginPiece(b, work.item);
-           SmallVector<Value> sums = b.loop(
-               b.index(0), slots, {noMax, noSum},
-               [&](Value tile, ValueRange state) {
-                 Value number = b.add(carried[0], tile);
-                 Value raw =
-                     multiplyKeys(query, number, b.isNot(tile, b.index(0)));
-                 TileScores masked =
-                     scores.emitTile(b, raw, b.add(work.firstTile, tile));
-                 return emitWeights(masked, number, b.isSame(tile, last),
-                                    state);
-               });
-           Value next = b.add(carried[0], slots);
+           Value first = b.add(carried[0], b.index(1));
+           SmallVector<Value> sums =
+               b.loop(b.index(0), tiles, {noMax, noSum},
+                      [&](Value tile, ValueRange state) {
+                        Value number = b.add(first, tile);
+                        Value raw = multiplyKeys(query, number,
+                                                 b.isNot(tile, b.index(0)));
+                        // Registers are few: what masks take is read where it
+                        // is used.
+                        TileScores masked =
+                            scores.emitTile(b, raw, b.add(work.firstTile, tile),
+                                            [&] { return read(piece).item; });
+                        return emitWeights(masked, number, b.isSame(tile, last),
+                                           state);
+                      });
+           Value next = b.add(first, tiles);
            Value lastNumber = b.sub(next, b.index(1));
            handOver(lastNumber);
-           giveTurn(lastNumber);
            storeSums(piece, sums[0], sums[1]);
            return {next};
          });
@@ -75,27 +78,38 @@ void RowsAsM::emitSoftmaxRole() {
 // Q K^T
 //===----------------------------------------------------------------------===//
 
-RowsAsM::Query RowsAsM::loadQuery(const WorkItem &work) {
-  auto load = [&](int64_t begin, int64_t end) -> Value {
+RowsAsM::Query RowsAsM::takeQuery(Value number) {
+  auto take = [&](Value tile, int64_t begin, int64_t end) -> Value {
     if (begin == end)
       return {};
     FragmentTypes type(
         MmaLayoutAttr::get(b.getContext(), MDim::Rows, {entry.rows, 16, 16}),
         entry.rows, end - begin);
-    return loadQueryColumns(work, begin, type.matrix(entry.type));
+    return LoadSharedOp::create(b, type.matrix(entry.type),
+                                b.view(tile, begin, end));
   };
+  Value left = b.wait(pipes.left, number)[0];
+  Value right = b.wait(pipes.right, number)[0];
   // What does not fit the registers goes first, while they are free.
-  int64_t half = columns.half, v = entry.headDimV;
-  if (qRopeTile)
-    StoreSharedOp::create(b, load(v, entry.headDim), qRopeTile);
-  if (qLastTile)
-    StoreSharedOp::create(b, load(v - columns.qInTile, v), qLastTile);
+  int64_t half = columns.half, inTile = half - columns.qInTile;
   Query query;
-  query.left = load(0, half);
-  int64_t last = v - columns.qInTile - columns.last;
-  query.right = load(half, last);
-  query.last = load(last, v - columns.qInTile);
-  query.rope = qRopeTile ? qRopeTile : load(v, entry.headDim);
+  if (pipes.rope) {
+    query.rope = take(b.wait(pipes.rope, number)[0], 0, columns.rope);
+    if (qRopeTile) {
+      StoreSharedOp::create(b, query.rope, qRopeTile);
+      query.rope = qRopeTile;
+    }
+  }
+  if (qLastTile)
+    StoreSharedOp::create(b, take(right, inTile, half), qLastTile);
+  query.left = take(left, 0, half);
+  query.right = take(right, 0, inTile - columns.last);
+  query.last = take(right, inTile - columns.last, inTile);
+  // The slot goes on without a P.
+  if (pipes.rope)
+    ReleaseOp::create(b, pipes.rope, number);
+  AcquireOp::create(b, pipes.weights, number);
+  handOver(number);
   return query;
 }
 
@@ -109,8 +123,6 @@ Value RowsAsM::multiplyKeys(const Query &query, Value number, Value isLater) {
   };
   Value keysLeft = b.wait(pipes.left, number)[0];
   multiply(query.left, keysLeft);
-  // What is over with the tile before is said here, off the critical path.
-  b.when(isLater, [&] { handOver(before); });
   Value keysRight = b.wait(pipes.right, number)[0];
   int64_t inTile = columns.half - columns.qInTile;
   int64_t last = inTile - columns.last;
@@ -122,9 +134,9 @@ Value RowsAsM::multiplyKeys(const Query &query, Value number, Value isLater) {
     multiply(qLastTile, b.view(keysRight, inTile, columns.half));
   Value allButLast = product;
   multiply(query.last, b.view(keysRight, last, inTile));
-  // P V of the tile before queues behind the last steps.
+  // P V of the tile before queues behind the last steps, not between others.
   b.drain(allButLast);
-  b.when(isLater, [&] { giveTurn(before); });
+  b.when(isLater, [&] { handOver(before); });
   Value scores = b.finish(product);
   if (pipes.rope)
     ReleaseOp::create(b, pipes.rope, number);
@@ -183,11 +195,6 @@ void RowsAsM::handOver(Value number) {
   CommitOp::create(b, pipes.weights, number);
   ReleaseOp::create(b, pipes.left, number);
   ReleaseOp::create(b, pipes.right, number);
-}
-
-void RowsAsM::giveTurn(Value number) {
-  AcquireOp::create(b, pipes.turn, number);
-  CommitOp::create(b, pipes.turn, number);
 }
 
 void RowsAsM::storeSums(Value piece, Value max, Value sum) {

@@ -49,19 +49,13 @@ void ScoreEmitter::emitSetup(RoleBuilder &b) {
       arith::ConstantFloatOp::create(b, b.getF32Type(), llvm::APFloat(kLog2e));
   if (softmaxScale)
     scale = arith::MulFOp::create(b, softmaxScale, log2e);
-  Type i32 = b.getI32Type();
-  rowNumber = IotaOp::create(b, types.row(i32), 0);
-  keyNumber = IotaOp::create(b, types.matrix(i32), 1);
 }
 
 void ScoreEmitter::beginPiece(RoleBuilder &b, const ItemValues &item) {
-  request = toI32(b, item.request);
-  kvLen = toI32(b, item.kvLen);
-  range = item.keys;
   Value keys = b.index(entry.keys);
   fullBegin =
-      b.floorDiv(b.add(range.innerBegin, b.index(entry.keys - 1)), keys);
-  Value count = b.sub(b.floorDiv(range.innerEnd, keys), fullBegin);
+      b.floorDiv(b.add(item.keys.innerBegin, b.index(entry.keys - 1)), keys);
+  Value count = b.sub(b.floorDiv(item.keys.innerEnd, keys), fullBegin);
   fullCount = b.max(count, b.index(0));
   if (softmaxScale) {
     // Scale and maximum may only be swapped under a positive scale: others take
@@ -71,14 +65,21 @@ void ScoreEmitter::beginPiece(RoleBuilder &b, const ItemValues &item) {
     Value positive =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scale, zero);
     fullCount = b.select(positive, fullCount, b.index(0));
+    return;
   }
+  locateRows(b, item);
+}
 
+void ScoreEmitter::locateRows(RoleBuilder &b, const ItemValues &item) {
+  request = toI32(b, item.request);
+  kvLen = toI32(b, item.kvLen);
+  range = item.keys;
   // Rows past the last one repeat it, so that tables are read within bounds.
   RankedTensorType rows = types.row(b.getI32Type());
   auto everywhere = [&](Value scalar) { return b.spread(scalar, rows); };
   Value group = everywhere(constantI32(b, entry.group));
   Value last = toI32(b, b.sub(item.numRows, b.index(1)));
-  Value row = b.add(b.min(rowNumber, everywhere(last)),
+  Value row = b.add(b.min(IotaOp::create(b, rows, 0), everywhere(last)),
                     everywhere(toI32(b, item.firstRow)));
   Value origin = toI32(b, b.sub(item.kvLen, item.qLen));
   query = b.add(b.floorDiv(row, group), everywhere(origin));
@@ -109,7 +110,7 @@ Value ScoreEmitter::emitMap(RoleBuilder &b, Value scores, Value firstKey,
   if (!block->getArgument(2).use_empty())
     operands.push_back(b.spread(head, positions));
   if (!block->getArgument(3).use_empty())
-    operands.push_back(keyNumber);
+    operands.push_back(IotaOp::create(b, positions, 1));
   block->eraseArguments([](BlockArgument argument) {
     return argument.getArgNumber() > 0 && argument.use_empty();
   });
@@ -152,7 +153,8 @@ Value ScoreEmitter::emitMask(RoleBuilder &b, Value scores, Value firstKey) {
                  });
 }
 
-TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile) {
+TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile,
+                                  ReadItem readItem) {
   Value firstKey = toI32(b, b.mul(tile, b.index(entry.keys)));
   Value masked = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
                                        b.sub(tile, fullBegin), fullCount);
@@ -167,6 +169,7 @@ TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile) {
   auto results = b.branch(
       masked,
       [&] {
+        locateRows(b, readItem());
         Value factors = b.spread(scale, types.matrix(b.getF32Type()));
         Value scaled = arith::MulFOp::create(b, raw, factors);
         Value one = arith::ConstantFloatOp::create(b, b.getF32Type(),

@@ -41,14 +41,20 @@ public:
 
   /// Emits what holds for all pieces.
   void emitSetup(mla_gpu::RoleBuilder &b);
-  /// Emits what holds for all tiles of a piece: positions of the rows, and
-  /// which tiles need no mask.
+  /// Emits what holds for all tiles of a piece: which need no mask, and, for
+  /// score code, positions of the rows.
   void beginPiece(mla_gpu::RoleBuilder &b, const ItemValues &item);
+  /// Gives the piece's item, or emits that it is read anew.
+  using ReadItem = llvm::function_ref<ItemValues()>;
   /// Emits the scores of tile `tile` (index; counted from the request's first
-  /// key): the mask runs only where some row does not see some key.
-  TileScores emitTile(mla_gpu::RoleBuilder &b, Value raw, Value tile);
+  /// key): the mask runs only where some row does not see some key, and asks
+  /// for the item there.
+  TileScores emitTile(mla_gpu::RoleBuilder &b, Value raw, Value tile,
+                      ReadItem readItem);
 
 private:
+  /// Emits positions of the rows.
+  void locateRows(mla_gpu::RoleBuilder &b, const ItemValues &item);
   /// Scalar code on one score: gives the new one.
   using Code = llvm::function_ref<Value(const ScorePoint &point, Value score)>;
   /// Runs code on all scores of the tile whose first key is `firstKey`.
@@ -59,11 +65,10 @@ private:
 
   TileEntry entry;
   mla_gpu::FragmentTypes types;
-  Value softmaxScale;         // null where there is user code
-  bool readsMemory;           // the score code has loads
-  Value log2e, scale;         // f32; scale: softmax scale * log2 e
-  Value rowNumber, keyNumber; // i32: of rows, of rows x keys
-  Value request, kvLen;       // i32
+  Value softmaxScale;   // null where there is user code
+  bool readsMemory;     // the score code has loads
+  Value log2e, scale;   // f32; scale: softmax scale * log2 e
+  Value request, kvLen; // i32
   KeyRange range;
   Value fullBegin, fullCount; // tiles without a mask
   Value query, head;          // i32, by row: position and head

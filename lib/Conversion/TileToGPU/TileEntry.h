@@ -50,7 +50,7 @@ struct TileEntry {
   /// The CTA's number, and where the plan was written to: set when the plan has
   /// been emitted, before the dataflow is.
   Value worker;
-  PlanBuffers buffers;
+  WorkBuffers buffers;
 };
 
 /// Finds the ops of an entry. Fails with an error that says what is not as

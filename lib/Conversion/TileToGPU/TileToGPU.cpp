@@ -57,34 +57,27 @@ static Value findArgument(func::FuncOp func, StringRef name) {
   return {};
 }
 
-/// Appends the arguments that the plan is written to, and emits it.
+/// Makes what the plan is written to, and emits it.
 static LogicalResult emitPlan(TileEntry &entry) {
   func::FuncOp func = entry.func;
-  Type i32 = IntegerType::get(func.getContext(), 32);
-  auto append = [&](StringRef name, int64_t width) -> Value {
-    return appendArgument(func, name,
-                          MemRefType::get({ShapedType::kDynamic, width}, i32));
-  };
   entry.worker = findArgument(func, argument_names::kWorker);
   Value numWorkers = findArgument(func, argument_names::kNumWorkers);
   if (!entry.worker || !numWorkers)
     return func.emitError("requires arguments named '")
            << argument_names::kWorker << "' and '"
            << argument_names::kNumWorkers << "'";
-  entry.buffers.workList = append(argument_names::kWorkList, 8);
-  entry.buffers.workRange = append(argument_names::kWorkRange, 2);
-  if (entry.storePartial) {
-    entry.buffers.splitList = append(argument_names::kSplitList, 8);
-    entry.buffers.splitCount = append(argument_names::kSplitCount, 1);
-  }
-
   OpBuilder builder(entry.plan);
   Location loc = entry.plan.getLoc();
+  entry.buffers.workList = appendArgument(
+      func, argument_names::kWorkList,
+      MemRefType::get({ShapedType::kDynamic, 8}, builder.getI32Type()));
+  entry.buffers.workRange = allocateShared(builder, loc, {1, 2});
   mla_gpu::GridWaitOp::create(builder, loc);
-  if (entry.storePartial)
-    mla_gpu::GridLaunchDependentsOp::create(builder, loc);
   emitDevicePlan(builder, entry.plan, entry.schedule, entry.worker, numWorkers,
                  entry.buffers);
+  // The merge plans too, beside the roles: here it would delay them.
+  if (entry.storePartial)
+    mla_gpu::GridLaunchDependentsOp::create(builder, loc);
   return success();
 }
 
@@ -95,8 +88,6 @@ static std::optional<BufferScope> findScope(StringRef name) {
              BufferScope::Slot)
       .Cases({argument_names::kWorkList, argument_names::kSplitList},
              BufferScope::Piece)
-      .Cases({argument_names::kWorkRange, argument_names::kSplitCount},
-             BufferScope::Worker)
       .Default(std::nullopt);
 }
 
@@ -107,17 +98,20 @@ static KernelAttr describeKernel(ArrayRef<func::FuncOp> entries,
   MLIRContext *context = plan.getContext();
   SmallVector<ArgumentAttr> arguments;
   SmallVector<BufferAttr> workspace;
-  func::FuncOp main = entries.front();
-  for (BlockArgument argument : main.getArguments()) {
-    StringAttr name = nameOf(main, argument.getArgNumber());
-    Type type = argument.getType();
-    if (type.isIndex() || isa<mla_gpu::TensorMapType>(type))
-      continue; // the CTA's number, or a tensor again
-    if (std::optional<BufferScope> scope = findScope(name))
-      workspace.push_back(BufferAttr::get(context, name, *scope, type));
-    else
-      arguments.push_back(ArgumentAttr::get(context, name, type));
-  }
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (func::FuncOp entry : entries)
+    for (BlockArgument argument : entry.getArguments()) {
+      StringAttr name = nameOf(entry, argument.getArgNumber());
+      Type type = argument.getType();
+      if (type.isIndex() || isa<mla_gpu::TensorMapType>(type))
+        continue; // the CTA's number, or a tensor again
+      if (!seen.insert(name).second)
+        continue;
+      if (std::optional<BufferScope> scope = findScope(name))
+        workspace.push_back(BufferAttr::get(context, name, *scope, type));
+      else
+        arguments.push_back(ArgumentAttr::get(context, name, type));
+    }
   SmallVector<EntryAttr> entryAttrs;
   for (func::FuncOp entry : entries)
     entryAttrs.push_back(EntryAttr::get(context, entry.getSymNameAttr(), {}));

@@ -8,7 +8,8 @@
 
 //
 // The scheduler of a GPU. Every CTA runs it by itself, from the lengths alone,
-// and finds its own pieces of work; one also lists what is to be merged.
+// and finds its own pieces of work. Those that merge run it again to find what
+// is split: nothing but the partial results goes from one launch to the other.
 //
 // A unit is `row_blocks` neighbouring row blocks of a request and KV head.
 // Groups of as many CTAs side by side do units, a CTA for each row block, so
@@ -29,19 +30,35 @@
 
 namespace mlir::mla {
 
-/// Memrefs of the workspace that the plan is written to.
-struct PlanBuffers {
-  Value workList;              ///< ?x8xi32, counted by piece
-  Value workRange;             ///< ?x2xi32, counted by worker
-  Value splitList, splitCount; ///< ?x8xi32 by piece, ?x1xi32 by worker; null if
-                               ///< the plan's split is whole
+/// Groups are at most so many, more than any GPU has SMs.
+inline constexpr int64_t kMaxGroups = 256;
+
+/// Where a CTA finds its work.
+struct WorkBuffers {
+  Value workList;  ///< ?x8xi32 of the workspace, counted by piece
+  Value workRange; ///< ?x2xi32 counted by worker, or 1x2xi32 of the CTA's own
 };
 
-/// Emits the plan, outside of roles. `plan` and its operands must be values of
-/// the function that is built. All threads of the CTA see its part of the lists
-/// afterwards.
+/// What is to be merged.
+struct SplitBuffers {
+  Value splitList; ///< ?x8xi32 of the workspace, counted by piece
+  Value staging;   ///< kMaxGroups x 8xi32 of the CTA's own
+};
+
+/// i32 of the CTA's own, in shared memory.
+Value allocateShared(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape);
+
+/// Emits the plan of one CTA's work, outside of roles. `plan` and its operands
+/// must be values of the function that is built. All threads of the CTA see its
+/// part of the list afterwards.
 void emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                    Value worker, Value numWorkers, const PlanBuffers &buffers);
+                    Value worker, Value numWorkers, const WorkBuffers &buffers);
+
+/// Emits, for the CTAs that merge, what emitDevicePlan splits for `numWorkers`
+/// CTAs. Every CTA writes the same list, and sees it; the result is the number
+/// of its entries.
+Value emitDeviceSplits(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
+                       Value numWorkers, const SplitBuffers &buffers);
 
 /// The CTA's entries of the work list, as [begin, end). Each role loads that by
 /// itself.

@@ -21,26 +21,25 @@ using namespace mlir::mla;
 /// cheap that one tile is enough.
 static constexpr double kTilesPerMerge = 20;
 static constexpr int64_t kRowsPerMerge = 64;
+/// What a change of the unit costs a CTA in tiles where rows are many: it loads
+/// queries and stores partial results.
+static constexpr int64_t kTilesPerChange = 3;
 
 DevicePlanner::DevicePlanner(OpBuilder &builder, PlanOp plan,
-                             ScheduleAttr schedule, Value worker,
-                             Value numWorkers, const PlanBuffers &buffers)
+                             ScheduleAttr schedule, Value numWorkers)
     : plan(plan), ix(builder, plan.getLoc(), plan), zero(ix.zero), one(ix.one),
       rowBlocks(plan.getSplit() == SplitPolicy::RowLocal
                     ? 1
                     : schedule.getRowBlocks()),
-      worker(worker), numWorkers(numWorkers), buffers(buffers) {}
-
-void DevicePlanner::emit() {
+      numWorkers(numWorkers) {
   emitGroups();
-  // A CTA without work writes no range below.
-  ix.store(zero, buffers.workRange, {worker, zero});
-  ix.store(zero, buffers.workRange, {worker, one});
+  // Where units are known before lengths are, so is what follows from them.
+  if (!isRagged())
+    emitRatios(numbers);
   emitTotals();
+  if (isRagged())
+    emitRatios(totalUnits);
   choosePolicy();
-  emitEntries();
-  if (!isWhole())
-    emitSplitList();
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,10 +82,10 @@ void DevicePlanner::when(Value condition, llvm::function_ref<void()> emitBody) {
   emitBody();
 }
 
-SmallVector<Value>
-DevicePlanner::scan(Value count, ArrayRef<StringRef> kinds,
-                    llvm::function_ref<State(Value)> values,
-                    llvm::function_ref<void(Value, ValueRange)> then) {
+SmallVector<Value> DevicePlanner::scan(
+    Value count, ArrayRef<StringRef> kinds,
+    llvm::function_ref<State(Value)> values,
+    llvm::function_ref<void(Value, ValueRange, ValueRange)> then) {
   OpBuilder &b = ix.b;
   SmallVector<Type> types(kinds.size(), b.getIndexType());
   auto op = mla_gpu::ScanOp::create(b, ix.loc, types, count,
@@ -101,7 +100,9 @@ DevicePlanner::scan(Value count, ArrayRef<StringRef> kinds,
   mla_gpu::YieldOp::create(b, ix.loc, values(block->getArgument(0)));
   if (then) {
     block = addBlock(op.getThen(), 1 + 2 * kinds.size());
-    then(block->getArgument(0), block->getArguments().slice(1, kinds.size()));
+    ValueRange counts = block->getArguments().drop_front();
+    then(block->getArgument(0), counts.take_front(kinds.size()),
+         counts.drop_front(kinds.size()));
     mla_gpu::YieldOp::create(b, ix.loc, ValueRange());
   }
   return State(op.getResults());
@@ -123,17 +124,15 @@ void DevicePlanner::emitGroups() {
     if (plan.getSplit() == SplitPolicy::Balanced)
       byCount = isGiven;
   }
-  isLister = ix.equal(worker, ix.sub(numWorkers, one));
 
-  groupSize = one, group = worker, rank = zero, groups = numWorkers;
+  groupSize = one, groups = numWorkers;
   if (rowBlocks > 1) {
     Value size = ix.constant(rowBlocks);
     narrow = ix.either(ix.less(numWorkers, size), byCount);
     groupSize = ix.select(narrow, one, size);
-    group = ix.select(narrow, worker, ix.floorDiv(worker, size));
     groups = ix.select(narrow, numWorkers, ix.floorDiv(numWorkers, size));
-    rank = ix.sub(worker, ix.mul(group, groupSize));
   }
+  groups = ix.min(groups, ix.constant(kMaxGroups));
 
   numbers = ix.batch();
   if (isRagged())
@@ -207,18 +206,30 @@ DevicePlanner::forUnits(Value number, ValueRange init,
 // The line
 //===----------------------------------------------------------------------===//
 
+void DevicePlanner::emitRatios(Value units) {
+  unitsPerGroup = ix.ceilDiv(units, groups);
+  groupsPerUnit = ix.max(ix.floorDiv(groups, ix.max(units, one)), one);
+}
+
 void DevicePlanner::emitTotals() {
+  SmallVector<StringRef> kinds = {"sum", "max"};
+  if (isRagged())
+    kinds.push_back("sum");
   State totals = scan(
-      numbers, {"sum", "sum", "max"},
+      numbers, kinds,
       [&](Value number) {
-        return forUnits(
-            number, {zero, zero, zero}, [&](Unit &unit, ValueRange state) {
-              return State{ix.add(state[0], unit.tiles), ix.add(state[1], one),
-                           ix.max(state[2], unit.tiles)};
-            });
+        return forUnits(number, State(kinds.size(), zero),
+                        [&](Unit &unit, ValueRange state) {
+                          State next = {ix.add(state[0], unit.tiles),
+                                        ix.max(state[1], unit.tiles)};
+                          if (isRagged())
+                            next.push_back(ix.add(state[2], one));
+                          return next;
+                        });
       },
       nullptr);
-  totalTiles = totals[0], totalUnits = totals[1], longest = totals[2];
+  totalTiles = totals[0], longest = totals[1];
+  totalUnits = isRagged() ? totals[2] : numbers;
 }
 
 Value DevicePlanner::leastPiece() {
@@ -250,21 +261,21 @@ void DevicePlanner::choosePolicy() {
   } else {
     Value aim = ix.max(mean, leastPiece());
     // As many whole units for each group, unless one then has 1/16 too much.
-    Value perGroup = ix.ceilDiv(U, G);
-    Value wholeShare = ix.mul(perGroup, longest);
+    Value wholeShare = ix.mul(unitsPerGroup, longest);
     Value slack = ix.add(ix.floorDiv(aim, ix.constant(16)), one);
     Value isWhole = ix.lessEqual(wholeShare, ix.add(aim, slack));
 
     // The shortest piece with which each group has one at the most is hard to
     // find; these two are long enough, for units of a length or of many: G / U
     // pieces of each unit; and p with sum ceil(n / p) <= (T - U) / p + U <= G.
-    Value even =
-        ix.ceilDiv(longest, ix.max(ix.floorDiv(G, ix.max(U, one)), one));
+    Value even = ix.ceilDiv(longest, groupsPerUnit);
     Value spare = ix.sub(G, U);
     Value uneven = ix.ceilDiv(ix.sub(T, U), ix.max(spare, one));
     uneven = ix.select(ix.less(zero, spare), uneven, even);
     Value piece = ix.max(aim, ix.min(even, uneven));
     Value most = ix.add(aim, ix.floorDiv(aim, ix.constant(4)));
+    if (plan.getBlockM() >= uint64_t(kRowsPerMerge))
+      most = ix.add(most, ix.constant(kTilesPerChange));
     Value isAligned = ix.both(ix.lessEqual(U, G), ix.lessEqual(piece, most));
 
     roundTo = ix.select(isWhole, longest, ix.select(isAligned, piece, one));
@@ -280,8 +291,6 @@ void DevicePlanner::choosePolicy() {
     isCut = ix.compare(arith::CmpIPredicate::eq, ix.either(isWhole, byCount),
                        ix.flag(false));
   }
-  myBegin = ix.mul(group, share);
-  myEnd = ix.add(myBegin, share);
 }
 
 Value DevicePlanner::weight(const Unit &unit) {

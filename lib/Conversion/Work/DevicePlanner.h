@@ -26,11 +26,26 @@
 
 namespace mlir::mla {
 
+/// Fields of an entry of the work list, and of the list of what is split; of a
+/// staged unit, kRowBlocks takes the place of the first slot.
+namespace plan_fields {
+enum WorkField { kRequest, kKVHead, kFirstRow, kTile, kTiles, kSlot, kKeys };
+enum SplitField { kPieces = kFirstRow + 1, kFirst, kNext, kStride };
+inline constexpr int64_t kQueries = 7;
+inline constexpr int64_t kRowBlocks = kFirst;
+} // namespace plan_fields
+
+/// Where a CTA's range is.
+Value rangeRow(IndexMath &ix, Value workRange, Value worker);
+
 class DevicePlanner {
 public:
   DevicePlanner(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                Value worker, Value numWorkers, const PlanBuffers &buffers);
-  void emit();
+                Value numWorkers);
+  /// Writes the pieces of one CTA.
+  void emitWork(Value worker, const WorkBuffers &buffers);
+  /// Lists what all CTAs together split, and returns the number of entries.
+  Value emitSplits(const SplitBuffers &buffers);
 
 private:
   struct Unit {
@@ -48,14 +63,17 @@ private:
   //===--- DevicePlanner.cpp: where units lie -----------------------------===//
 
   void emitGroups();
+  void emitRatios(Value units);
   void emitTotals();
   void choosePolicy();
   Value leastPiece();
 
-  /// Emits mla_gpu.scan. `then` may be null.
-  State scan(Value count, ArrayRef<StringRef> kinds,
-             llvm::function_ref<State(Value number)> values,
-             llvm::function_ref<void(Value number, ValueRange before)> then);
+  /// Emits mla_gpu.scan; `own` is what `values` gave. `then` may be null.
+  State
+  scan(Value count, ArrayRef<StringRef> kinds,
+       llvm::function_ref<State(Value number)> values,
+       llvm::function_ref<void(Value number, ValueRange before, ValueRange own)>
+           then);
   /// Visits the units of a number of the scans in order, with a state. Uniform
   /// queries: a number is a unit; ragged: a request.
   State forUnits(Value number, ValueRange init,
@@ -66,6 +84,10 @@ private:
   Value blocksOf(const ItemValues &request);
 
   Value weight(const Unit &unit);
+  /// Where a unit that begins at `start` stops: `own` is what its number gave.
+  Value stopOf(const Unit &unit, Value start, ValueRange own) {
+    return ix.add(start, isRagged() ? weight(unit) : own[0]);
+  }
   Cut cut(const Unit &unit);
   /// One of two computations of `count` indices. Constant conditions leave no
   /// branch, here and below.
@@ -74,55 +96,63 @@ private:
                llvm::function_ref<State()> emitElse);
   void when(Value condition, llvm::function_ref<void()> emitBody);
 
-  //===--- DevicePlanEntries.cpp: what is written -------------------------===//
+  //===--- DevicePlanWork.cpp: what a CTA does ----------------------------===//
 
-  void emitEntries();
-  /// What the scan's counts are behind a unit.
-  State advance(const Unit &unit, ValueRange state);
-  Value hasRowBlock(const Unit &unit); ///< for this rank
-  /// The entries of this CTA in a unit that lies at [start, stop); `listed`
+  void placeWorker(Value worker);
+  void emitWorkByGroup(const WorkBuffers &buffers);
+  void emitWorkByCount(const WorkBuffers &buffers);
+  /// The entry of this CTA in a unit that lies at [start, stop); `listed`
   /// entries of its rank come before.
-  void emitPieces(const Unit &unit, Value start, Value stop, Value listed);
+  void emitPiece(const Unit &unit, Value start, Value stop, Value listed,
+                 const WorkBuffers &buffers);
+  /// The same by count, where there may be many.
+  void emitPieces(const Unit &unit, Value start, Value stop, Value listed,
+                  const WorkBuffers &buffers);
+  /// Stores the CTA's range's begin or end, if they are in this unit.
+  void storeBounds(const Unit &unit, Value start, Value stop, Value begin,
+                   Value end, const WorkBuffers &buffers);
   /// Tiles [from, to) of the unit.
   void emitEntry(const Unit &unit, Value index, Value from, Value to,
-                 Value slot);
-  /// `index`: of its entry in the list, by count.
-  void emitSplit(const Unit &unit, Value start, Value stop, Value index);
-  void emitSplitList();
-  void emitPackedSplits(
-      Value index, Value before,
-      llvm::function_ref<Value(Value index, int64_t field)> staged);
-  void storeSplit(Value index, ArrayRef<Value> fields);
+                 Value slot, const WorkBuffers &buffers);
+  Value hasRowBlock(const Unit &unit); ///< for this rank
+  /// Units of a request and KV head that have none for this rank: 0 or 1.
+  Value missingRowBlocks();
+
+  //===--- DevicePlanSplits.cpp: what is to be merged ---------------------===//
+
+  Value emitSplitsByGroup(const SplitBuffers &buffers);
+  Value emitSplitsByCount(const SplitBuffers &buffers);
+  void stageSplit(const Unit &unit, Value start, Value stop, Value staging);
+  void emitPackedSplits(Value index, Value before, const SplitBuffers &buffers);
 
   bool isWhole() { return plan.getSplit() == SplitPolicy::Whole; }
   bool isRagged() { return bool(plan.getQOffsets()); }
   bool mayCount() { return !isConstant(byCount, false); }
-  bool mayStage() { return !isWhole() && !isConstant(byCount, true); }
+  bool mayGroup() { return !isConstant(byCount, true); }
   static bool isConstant(Value flag, bool value);
 
   PlanOp plan;
   ItemMath ix;
   Value zero, one;
   int64_t rowBlocks;
-  Value worker, numWorkers;
-  PlanBuffers buffers;
+  Value numWorkers;
 
   Value byCount;    ///< i1: pieces by count, not by group
   Value pieceCount; ///< by count: most pieces of a unit
   Value narrow;     ///< i1: groups of one CTA; null if always so
   Value groupSize;  ///< CTAs of a group, row blocks of a unit
-  Value group, rank, groups;
-  Value isLister; ///< i1: this CTA lists what is split
+  Value groups;
+  Value worker, group, rank; ///< of the CTA whose work is written
 
   Value uniformBlocks, uniformUnits; ///< of a request and KV head
   Value perRequest;                  ///< units of a request
   Value numbers;                     ///< of the scans
   Value totalTiles, totalUnits, longest;
+  Value unitsPerGroup, groupsPerUnit; ///< at most, and at least 1
 
   Value roundTo, extra, share; ///< the line
   Value isCut;                 ///< i1: automatic, and units may be cut
   Value myBegin, myEnd;        ///< this group's cells
-  Value totalWeight, countedSplits;
 };
 
 } // namespace mlir::mla

@@ -64,9 +64,9 @@ struct Spec {
   /// Queries that a request is expected to have. Any number is right; the
   /// schedule of a GPU is chosen for this one.
   int64_t queries = 1;
-  /// Where k begins, and its strides but the last, are multiples of 16 bytes in
-  /// every launch, which is checked. Without this promise a GPU copies keys row
-  /// by row, which is slower.
+  /// Where q and k begin, and their strides but the last, are multiples of 16
+  /// bytes in every launch, which is checked where it matters. Without this
+  /// promise a GPU copies keys row by row, which is slower.
   bool alignedStrides = true;
   /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
   std::string schedule;

@@ -8,6 +8,9 @@
 
 #include "Library.h"
 
+#include "AssemblerLog.h"
+#include "Link.h"
+
 #include "llvm/BinaryFormat/ELF.h"
 
 #include <cstring>
@@ -43,6 +46,9 @@ static Error checkImage(llvm::StringRef image) {
   return Error::success();
 }
 
+Library::Library(std::shared_ptr<const Context> context)
+    : where(std::move(context)) {}
+
 Expected<std::shared_ptr<const Library>>
 Library::load(std::shared_ptr<const Context> context,
               const std::string &cubin) {
@@ -64,6 +70,39 @@ Library::load(std::shared_ptr<const Context> context,
     return std::move(error);
   }
   return std::move(library);
+}
+
+Expected<std::shared_ptr<const Library>>
+Library::assemble(std::shared_ptr<const Context> context,
+                  const std::string &ptx) {
+  if (ptx.empty())
+    return refuse(ErrorKind::Invalid, "cuLibraryLoadData", "PTX", "no text");
+  Expected<ContextScope> scope = context->enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = context->driver();
+  RelaxedCaptureScope relaxed(driver);
+  std::shared_ptr<Library> library(new Library(std::move(context)));
+  library->log = std::make_unique<AssemblerLog>(LinkOptions().logBytes);
+  AssemblerLog &log = *library->log;
+  Result result = driver.call().libraryLoadData(
+      &library->library, ptx.c_str(), log.optionNames(), log.optionValues(),
+      log.count(), nullptr, nullptr, 0);
+  if (result == Result::Success)
+    return std::move(library);
+  library->library = nullptr;
+  return llvm::make_error<DriverError>(
+      ErrorKind::Compile, result,
+      "cuLibraryLoadData failed: " + driver.describe(result) +
+          describeMismatch(*library->where, ptx) + "\n" +
+          library->assemblerLog());
+}
+
+std::string Library::assemblerLog() const {
+  if (!log)
+    return "";
+  std::string errors = log->errorText(), info = log->infoText();
+  return errors + (errors.empty() || info.empty() ? "" : "\n") + info;
 }
 
 Library::~Library() {

@@ -18,6 +18,8 @@
 
 namespace mla_jit::cuda {
 
+class AssemblerLog;
+
 /// Machine code loaded into a context. Unloaded with its last owner, so what
 /// was captured in a graph needs an owner as long as the graph.
 class Library {
@@ -27,7 +29,15 @@ public:
   /// afterwards.
   static llvm::Expected<std::shared_ptr<const Library>>
   load(std::shared_ptr<const Context> context, const std::string &cubin);
+  /// Assembles PTX as a whole program, and loads it. linkPTX assembles for
+  /// linking with other code, for which the assembler ignores setmaxnreg
+  /// (C7504); but its result can be kept, and this one's cannot.
+  static llvm::Expected<std::shared_ptr<const Library>>
+  assemble(std::shared_ptr<const Context> context, const std::string &ptx);
   ~Library();
+  /// What the assembler said, all of it once a function was got; nothing of a
+  /// cubin, or if the driver had the result in a cache of its own.
+  std::string assemblerLog() const;
   Library(const Library &) = delete;
   Library &operator=(const Library &) = delete;
 
@@ -35,10 +45,10 @@ public:
   LibraryHandle handle() const { return library; }
 
 private:
-  explicit Library(std::shared_ptr<const Context> context)
-      : where(std::move(context)) {}
+  explicit Library(std::shared_ptr<const Context> context);
   std::shared_ptr<const Context> where;
   LibraryHandle library = nullptr;
+  std::unique_ptr<AssemblerLog> log; ///< the driver assembles late
 };
 
 /// What the assembler made of a kernel.

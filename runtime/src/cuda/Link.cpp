@@ -8,6 +8,8 @@
 
 #include "Link.h"
 
+#include "AssemblerLog.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -19,23 +21,6 @@ using namespace mla_jit::cuda;
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
-
-namespace {
-/// A buffer that the assembler writes text to.
-struct Log {
-  std::vector<char> text;
-  explicit Log(unsigned bytes) : text(bytes + 1) {}
-
-  void *bytes() const { return reinterpret_cast<void *>(text.size() - 1); }
-  std::string str() const {
-    size_t length = strnlen(text.data(), text.size() - 1);
-    std::string result = StringRef(text.data(), length).rtrim().str();
-    if (length + 1 >= text.size() - 1)
-      result += "\n[cut after " + std::to_string(length) + " bytes]";
-    return result;
-  }
-};
-} // namespace
 
 /// What follows a directive such as ".version" in the head of PTX; empty if it
 /// is not there.
@@ -50,9 +35,8 @@ static StringRef directive(StringRef ptx, StringRef name) {
   return {};
 }
 
-/// Why a driver and a device may have refused the PTX; empty if its head does
-/// not tell.
-static std::string mismatch(const Context &context, StringRef ptx) {
+std::string mla_jit::cuda::describeMismatch(const Context &context,
+                                            StringRef ptx) {
   std::string reasons;
   StringRef version = directive(ptx, ".version");
   unsigned major = 0, minor = 0;
@@ -78,20 +62,8 @@ static Expected<LinkedImage> linkOnce(const Context &context,
                                       const LinkOptions &options) {
   const Driver &driver = context.driver();
   const DriverTable &call = driver.call();
-  // The arrays and buffers have to live as long as the link state.
-  Log info(options.logBytes), errors(options.logBytes);
-  LinkOption names[] = {
-      LinkOption::InfoLog,       LinkOption::InfoLogBytes, LinkOption::ErrorLog,
-      LinkOption::ErrorLogBytes, LinkOption::LogVerbose,   LinkOption::LineInfo,
-  };
-  void *values[] = {
-      info.text.data(),
-      info.bytes(),
-      errors.text.data(),
-      errors.bytes(),
-      reinterpret_cast<void *>(uintptr_t(1)),
-      reinterpret_cast<void *>(uintptr_t(options.lineInfo)),
-  };
+  // Has to live as long as the link state.
+  AssemblerLog log(options.logBytes, options.lineInfo);
   auto fail = [&](Result result, StringRef name) -> Error {
     ErrorKind kind = classify(result);
     // The assembler answers with many codes: a log tells that it was asked.
@@ -100,15 +72,16 @@ static Expected<LinkedImage> linkOnce(const Context &context,
       kind = ErrorKind::Compile;
     std::string message = (name + " failed: " + driver.describe(result)).str();
     if (kind == ErrorKind::Compile)
-      message += mismatch(context, ptx);
-    for (const Log *log : {&errors, &info})
-      if (std::string text = log->str(); !text.empty())
+      message += describeMismatch(context, ptx);
+    for (const std::string &text : {log.errorText(), log.infoText()})
+      if (!text.empty())
         message += "\n" + text;
     return llvm::make_error<DriverError>(kind, result, std::move(message));
   };
 
   LinkHandle link = nullptr;
-  if (Result result = call.linkCreate(std::size(names), names, values, &link))
+  if (Result result = call.linkCreate(log.count(), log.optionNames(),
+                                      log.optionValues(), &link))
     return fail(result, "cuLinkCreate");
   llvm::scope_exit destroy([&] { call.linkDestroy(link); });
   // The driver wants the final zero to be counted.
@@ -123,8 +96,8 @@ static Expected<LinkedImage> linkOnce(const Context &context,
 
   LinkedImage linked;
   linked.cubin.assign(static_cast<const char *>(image), bytes);
-  linked.infoLog = info.str();
-  linked.errorLog = errors.str();
+  linked.infoLog = log.infoText();
+  linked.errorLog = log.errorText();
   // Being verbose, the assembler says something of each kernel if it was run.
   linked.fromDriverCache = !StringRef(linked.infoLog).contains("ptxas");
   return std::move(linked);

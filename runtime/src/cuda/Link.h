@@ -24,6 +24,10 @@ struct LinkOptions {
 
 /// Code for one chip, with what the assembler said of it: registers, spills,
 /// notices such as C7508 or C7510.
+/// Why a driver and a device may have refused the PTX; empty if its head does
+/// not tell.
+std::string describeMismatch(const Context &context, llvm::StringRef ptx);
+
 struct LinkedImage {
   std::string cubin;
   std::string infoLog, errorLog; ///< of a success too

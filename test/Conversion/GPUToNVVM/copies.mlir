@@ -3,6 +3,7 @@
 
 !narrow = !mla_gpu.tensor_map<?x64x192xbf16, box = 64x64, swizzle = 128>
 !wide = !mla_gpu.tensor_map<?x64x192xbf16, box = 64x192, swizzle = 128>
+!low = !mla_gpu.tensor_map<?x32x192xbf16, box = 32x64, swizzle = 128>
 !ring = !mla_gpu.smem<2x64x192xbf16, swizzle = 128>
 !tile = !mla_gpu.tile<64x192xbf16, swizzle = 128>
 !p = !mla_gpu.pipeline<2, !tile>
@@ -10,7 +11,7 @@
 #map = #mla.tensor_map<dims = [0, 1, 2], box = 64x64, swizzle = 128>
 
 module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
-  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"tma", []>, #mla.entry<"gather", []>, #mla.entry<"clear", []>, #mla.entry<"gather_narrow", []>], workspace = [],
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"tma", []>, #mla.entry<"gather", []>, #mla.entry<"clear", []>, #mla.entry<"gather_narrow", []>, #mla.entry<"branches", []>], workspace = [],
     schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = whole, split_tiles = 1, stages = 2,
                              row_blocks = 1, copy = tma>, mask = #mla.none, kv_heads = 1, group = 16>} {
 
@@ -78,8 +79,9 @@ func.func @tma(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map}, %wide: 
 // CHECK: "cp.async.ca.shared.global [$0+0], [$1+0], 4, $2;\0A{{.*}} [$0+12], [$1+12], 4, $2;\0A", "r,l,r" %{{.*}}, %{{.*}}, %[[BYTES]] :
 // CHECK: } else {
 // CHECK: scf.for %{{.*}} to %c192_i32 step %c64_i32
-// CHECK: mov.b16 half7, 0;\0A@$2 ld.global.b16 half7, [$1+14];\0A
-// CHECK-SAME: mov.b32 word3, {half6, half7};\0Ast.shared.v4.b32 [$0], {word0, word1, word2, word3};\0A}", "r,l,b" %{{.*}}, %{{.*}}, %[[EXISTS]]
+// CHECK: mov.b32 {half0, half1}, 0;\0A@$2 ld.global.b16 half0, [$1+0];\0A@$2 ld.global.b16 half1, [$1+2];\0A
+// CHECK-SAME: mov.b32 word, {half0, half1};\0Ast.shared.b32 [$0+0], word;\0A
+// CHECK-SAME: st.shared.b32 [$0+12], word;\0A}", "r,l,b" %{{.*}}, %{{.*}}, %[[EXISTS]]
 // CHECK: }
 // CHECK-NEXT: "membar.cta;"
 // CHECK: cp.async.mbarrier.arrive.noinc
@@ -158,6 +160,43 @@ func.func @clear(%keys32: i32 {mla.name = "keys"}) attributes {mla.entry = 2} {
     mla_gpu.clear_rows %0 from %keys : !tile
     mla_gpu.clear_rows %0 from %c0 to %keys : !tile
     mla_gpu.release %pipe[%c0] : !p
+  }
+  return
+}
+
+// Either way copies as many bytes, so that they are announced before. Rows from 32 on of the tile are 32 x 128 bytes on, in
+// each of the column tiles, which are 64 x 128 bytes apart.
+// CHECK-LABEL: llvm.func @branches(
+// CHECK: %[[TILE:.*]] = arith.addi %[[RING:.*]], %c24576_i32 : i32
+// CHECK: arrive.expect_tx.shared::cta.b64 _, [$3], 24576;
+// CHECK: scf.if
+// CHECK-NOT: expect_tx
+// CHECK: [$1+0], {{.*}} [$1+8192], {{.*}} [$1+16384],
+// CHECK: else
+// CHECK: [$1+0], {{.*}} [$1+8192], {{.*}} [$1+16384], {{.*}} %[[TILE]], %arg1,
+// CHECK: %[[LOWER:.*]] = arith.addi %[[RING]], %c28672_i32
+// CHECK: [$1+0], {{.*}} [$1+8192], {{.*}} [$1+16384], {{.*}} %[[LOWER]], %arg1,
+func.func @branches(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map},
+                    %low: !low {mla.name = "q", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2], box = 32x64, swizzle = 128>},
+                    %page32: i32 {mla.name = "page"}) attributes {mla.entry = 4} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %page = arith.index_cast %page32 : i32 to index
+  %is_first = arith.cmpi eq, %page, %c0 : index
+  %ring = mla_gpu.alloc : !ring
+  %pipe = mla_gpu.pipeline %ring[0:192] writer(tma) from("load") to("math") : !ring
+  mla_gpu.warp_specialize
+  role "load" warps(1) {
+    %0 = mla_gpu.acquire %pipe[%c1] : !p
+    scf.if %is_first {
+      mla_gpu.tma_load %narrow[%page, %c0, %c0] to %0 : !narrow, !tile
+    } else {
+      mla_gpu.tma_load %low[%page, %c0, %c0] to %0 : !low, !tile
+      mla_gpu.tma_load %low[%c1, %c0, %c0] to %0 at(32) : !low, !tile
+    }
+    mla_gpu.commit %pipe[%c1] : !p
+  }
+  role "math" warps(1) {
   }
   return
 }

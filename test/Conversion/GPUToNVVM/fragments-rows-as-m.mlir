@@ -120,8 +120,8 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   // CHECK: "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};"
   // CHECK: "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+2048], {$1, $2, $3, $4};"
   mla_gpu.store_shared %pb to %p_tile : tensor<64x64xbf16, #s>, !p_tile
-  // One lane of each quad stores the vector.
-  // CHECK: scf.if
+  // All lanes of a quad store the vector: one access.
+  // CHECK-NOT: scf.if
   // CHECK-COUNT-2: llvm.store {{.*}} : f32, !llvm.ptr<3>
   mla_gpu.store_shared %l to %sums : !row, !mla_gpu.tile<64xf32>
 
@@ -141,11 +141,24 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   %invs = mla_gpu.broadcast %inv : !orow -> !o
   %normal = arith.mulf %o, %invs : !o
   %rounded = arith.truncf %normal : !o to tensor<64x128xbf16, #o>
-  // 2 rows x 4 groups of 32 columns, 4 exchanges each, and 16 bytes stored.
-  // CHECK-COUNT-16: nvvm.shfl.sync bfly
-  // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+  // 4 groups of 32 columns x 2 rows, each stored after its 4 exchanges, without a branch.
+  // CHECK: scf.if
+  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl.sync bfly
+  // CHECK: "@$0 st.global.v4.b32 [$1+0], {$2, $3, $4, $5};", "b,l,r,r,r,r" [[EXISTS0:%[0-9]+]], [[ROW0:%[0-9]+]],
+  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl.sync bfly
+  // CHECK: "@$0 st.global.v4.b32 [$1+0], {$2, $3, $4, $5};", "b,l,r,r,r,r"
+  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl.sync bfly
+  // CHECK: "@$0 st.global.v4.b32 [$1+64], {$2, $3, $4, $5};", "b,l,r,r,r,r" [[EXISTS0]], [[ROW0]],
+  // CHECK: [$1+192], {$2
+  // CHECK: [$1+192], {$2
+  // CHECK: else
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<64x128xbf16, #o>, memref<?x2x128xbf16>
-  // CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-COUNT-2: nvvm.shfl.sync bfly
+  // CHECK-NEXT: arith.select
+  // CHECK: "@$0 st.global.v4.f32 [$1+0], {$2, $3, $4, $5};", "b,l,f,f,f,f"
   mla_gpu.store_rows %normal to optional %part[%c0, %c0] count(%num_rows) : !o, memref<?x128xf32>
   %log = math.log2 %l : !row
   %lse2 = arith.addf %m, %log : !row

@@ -5,7 +5,7 @@
 !p = !mla_gpu.pipeline<2, !mla_gpu.tile<16xf32>>
 
 module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
-  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"roles", []>, #mla.entry<"shared", []>, #mla.entry<"scratch", []>], workspace = [],
+  mla.kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"roles", []>, #mla.entry<"shared", []>, #mla.entry<"scratch", []>, #mla.entry<"counter", []>], workspace = [],
     schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = whole, split_tiles = 1, stages = 2,
                              row_blocks = 1, copy = tma>, mask = #mla.none, kv_heads = 1, group = 16>} {
 
@@ -100,6 +100,28 @@ func.func @scratch(%number: i32 {mla.name = "number"}, %x: memref<?xi32> {mla.na
   mla_gpu.warp_specialize
   role "a" warps(2) {
     memref.store %c7, %x[%sum] : memref<?xi32>
+  }
+  return
+}
+
+// A role that counts its registers has an opaque counter: no address is carried for itself. Others have not.
+// CHECK-LABEL: llvm.func @counter
+// CHECK: setmaxnreg.dec
+// CHECK: scf.for %[[I:.*]] = %c0_i32
+// CHECK-NEXT: %[[OPAQUE:.*]] = llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[I]]
+// CHECK: arith.extsi %[[OPAQUE]]
+func.func @counter(%number: i32 {mla.name = "number"}, %x: memref<?xi32> {mla.name = "x"}) attributes {mla.entry = 3} {
+  %n = arith.index_cast %number : i32 to index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  mla_gpu.warp_specialize
+  role "a" warps(4) registers(152) {
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %one, %x[%i] : memref<?xi32>
+    }
+  }
+  role "b" warps(8) registers(168) {
   }
   return
 }

@@ -5,13 +5,14 @@
 
 // CHECK:       mla.kernel = #mla.kernel<arguments = [<"q", memref<?x?x16x576xbf16>>, <"k", memref<?x64x1x576xbf16>>, <"table", memref<?x?xi32>>, <"seq_lens", memref<?xi32>>, <"softmax_scale", f32>, <"out", memref<?x?x16x512xbf16>>, <"lse", memref<?x?x16xf32>>],
 // CHECK-SAME:    entries = [<"decode", []>],
-// CHECK-SAME:    workspace = [<"work_list", piece, memref<?x8xi32>>, <"work_range", worker, memref<?x2xi32>>],
+// CHECK-SAME:    workspace = [<"work_list", piece, memref<?x8xi32>>],
 // CHECK-SAME:    schedule = <keys_as_m, block_m = 16, block_n = 64, split = whole, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma>, mask = #mla.causal, kv_heads = 1, group = 16>
 // CHECK:       func.func @decode({{.*}}%[[TABLE:[a-z0-9]+]]: memref<?x?xi32> {mla.name = "table"}, {{.*}}%[[SCALE:[a-z0-9]+]]: f32 {mla.name = "softmax_scale"}
-// CHECK-SAME:    %[[OUT:[a-z0-9]+]]: memref<?x?x16x512xbf16> {mla.name = "out"}, %[[LSE:[a-z0-9]+]]: memref<?x?x16xf32> {mla.name = "lse"}, %[[WORKER:[a-z0-9]+]]: index {mla.name = "worker"}
-// CHECK-SAME:    %[[WORK:[a-z0-9]+]]: memref<?x8xi32> {mla.name = "work_list"}, %[[RANGE:[a-z0-9]+]]: memref<?x2xi32> {mla.name = "work_range"}
+// CHECK-SAME:    %[[OUT:[a-z0-9]+]]: memref<?x?x16x512xbf16> {mla.name = "out"}, %[[LSE:[a-z0-9]+]]: memref<?x?x16xf32> {mla.name = "lse"}
+// CHECK-SAME:    %[[WORK:[a-z0-9]+]]: memref<?x8xi32> {mla.name = "work_list"}
 // CHECK-SAME:    %[[MAP:[a-z0-9]+]]: !{{.*}} {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 2, 1, 3], box = 64x576, swizzle = 128>}
 // CHECK-DAG:     %[[LOG2E:.*]] = arith.constant 1.44269{{[0-9]*}} : f32
+// CHECK:         %[[RANGE:.*]] = memref.alloca() : memref<1x2xi32, 3>
 // CHECK:         mla_gpu.grid_wait
 // CHECK-NOT:     mla_gpu.grid_launch_dependents
 // CHECK:         mla_gpu.scan
@@ -20,7 +21,7 @@
 
 // CHECK:         role "math" warps(4) {
 // CHECK-DAG:       %[[SCALE2:.*]] = arith.mulf %[[SCALE]], %[[LOG2E]] : f32
-// CHECK:           memref.load %[[RANGE]][%[[WORKER]],
+// CHECK:           memref.load %[[RANGE]][%c0, %c0]
 // CHECK:           scf.for
 // A scale that is not positive masks all tiles, which scales before the maximum.
 // CHECK:             %[[POSITIVE:.*]] = arith.cmpf ogt, %[[SCALE2]], %{{.*}} : f32
@@ -73,7 +74,7 @@
 // Partial results: base-2 log-sum-exps, without the natural one's factor.
 
 // SPLIT:       entries = [<"decode", []>, <"decode_combine", []>],
-// SPLIT-SAME:  workspace = [<"partial_out", slot, memref<?x16x512xf32>>, <"partial_lse", slot, memref<?x16xf32>>, <"work_list", piece, memref<?x8xi32>>, <"work_range", worker, memref<?x2xi32>>, <"split_list", piece, memref<?x8xi32>>, <"split_count", worker, memref<?x1xi32>>]
+// SPLIT-SAME:  workspace = [<"partial_out", slot, memref<?x16x512xf32>>, <"partial_lse", slot, memref<?x16xf32>>, <"work_list", piece, memref<?x8xi32>>, <"split_list", piece, memref<?x8xi32>>]
 // SPLIT:       mla_gpu.grid_launch_dependents
 // SPLIT:       role "math"
 // SPLIT:         %[[LSE2:.*]] = arith.addf
@@ -84,6 +85,28 @@
 // SPLIT:         } else {
 // SPLIT:           mla_gpu.store_rows %{{.*}} : tensor<16x512xf32{{.*}}, memref<?x16x512xf32>
 // SPLIT:           mla_gpu.store_rows %[[LSE2]] to {{.*}}, memref<?x16xf32>
+
+// The merge finds what the main entry's CTAs split, and each of its CTAs what it does, before it waits for them.
+
+// SPLIT:       func.func @decode_combine({{.*}}%[[CTAS:[a-z0-9]+]]: index {mla.name = "num_workers"}
+// SPLIT-SAME:    mla_gpu.ctas_per_worker = 2 : i64
+// SPLIT:         %[[STAGING:.*]] = memref.alloca() : memref<256x8xi32, 3>
+// SPLIT:         %[[SMALL:.*]] = arith.cmpi sle, %{{.*}}, %c16
+// SPLIT-NEXT:    scf.if %[[SMALL]] {
+// SPLIT-NEXT:      mla_gpu.grid_launch_dependents
+// SPLIT:         arith.divui %[[CTAS]], %c2
+// SPLIT:         mla_gpu.scan {{.*}} ["sum", "max"]
+// SPLIT:         mla_gpu.scan {{.*}} ["sum"] {
+// SPLIT:           memref.store {{.*}}, %[[STAGING]]
+// SPLIT:         %[[COUNT:.*]] = mla_gpu.scan {{.*}} ["sum"] {
+// SPLIT-NOT:     mla_gpu.grid_wait
+// SPLIT:         scf.for {{.*}} to %[[COUNT]]
+// SPLIT:           memref.load
+// SPLIT:           mla_gpu.grid_wait
+// SPLIT:           mla_gpu.merge
+// SPLIT:         }
+// SPLIT:         mla_gpu.grid_wait
+// SPLIT-NEXT:    return
 func.func @decode(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
                   %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>,
                   %lse: memref<?x?x16xf32>) {

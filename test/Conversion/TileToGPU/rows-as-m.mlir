@@ -6,24 +6,25 @@
 // CHECK-DAG: ![[QROPE:.*]] = !mla_gpu.tile<64x64xbf16, swizzle = 128>
 // CHECK-DAG: ![[QLAST:.*]] = !mla_gpu.tile<64x16xbf16, swizzle = 32>
 // CHECK-DAG: ![[MAP:.*]] = !mla_gpu.tensor_map<?x1x64x576xbf16, box = 64x64, swizzle = 128>
+// CHECK-DAG: ![[QMAP:.*]] = !mla_gpu.tensor_map<?x?x128x576xbf16, box = 64x64, swizzle = 128>
 
 // ---- setup: P takes the place of rope columns. Of Q, columns 512-575 and 496-511 have tiles.
 // CHECK: func.func @decode(
 // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?x?xi32> {mla.name = "table"}
 // CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<?x?x128x512xbf16> {mla.name = "out"}
 // CHECK-SAME: %[[LSE:[a-z0-9]+]]: memref<?x?x128xf32> {mla.name = "lse"}
-// CHECK-SAME: %[[WORKER:[a-z0-9]+]]: index {mla.name = "worker"}
 // CHECK-SAME: %[[PO:[a-z0-9]+]]: memref<?x64x512xf32> {mla.name = "partial_out"}
 // CHECK-SAME: %[[PL:[a-z0-9]+]]: memref<?x64xf32> {mla.name = "partial_lse"}
 // CHECK-SAME: %[[LIST:[a-z0-9]+]]: memref<?x8xi32> {mla.name = "work_list"}
-// CHECK-SAME: %[[RANGE:[a-z0-9]+]]: memref<?x2xi32> {mla.name = "work_range"}
 // CHECK-SAME: %[[K:[a-z0-9]+]]: ![[MAP]] {mla.name = "k"
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: ![[QMAP]] {mla.name = "q", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2, 3], box = 64x64, swizzle = 128>}
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
 // CHECK-DAG: %[[C256:.*]] = arith.constant 256 : index
 // CHECK-DAG: %[[C512:.*]] = arith.constant 512 : index
+// CHECK: %[[RANGE:.*]] = memref.alloca() : memref<1x2xi32, 3>
 // CHECK: %[[STORAGE:.*]] = mla_gpu.alloc : ![[RING]]
 // CHECK: %[[FACTORS:.*]] = mla_gpu.alloc : ![[SCALES]]
 // CHECK: %[[ROPE_TILE:.*]] = mla_gpu.alloc : ![[QROPE]]
@@ -32,30 +33,39 @@
 // CHECK: %[[RIGHT:.*]] = mla_gpu.pipeline %[[STORAGE]][256:512] writer(tma) from("right") to("softmax", "right")
 // CHECK: %[[ROPE:.*]] = mla_gpu.pipeline %[[STORAGE]][512:576] writer(tma) from("right") to("softmax")
 // CHECK: %[[P:.*]] = mla_gpu.pipeline %[[STORAGE]][512:576], %[[FACTORS]] writer(threads) from("softmax") to("left", "right") after(%[[ROPE]]
-// CHECK: %[[TURN:.*]] = mla_gpu.pipeline slots(3) writer(threads) from("softmax") to("left", "right")
+// CHECK-NOT: mla_gpu.pipeline
 
 // ---- Q K^T and softmax
 // CHECK: role "softmax" warps(4) registers(184)
-// CHECK: memref.load %[[RANGE]][%[[WORKER]], %[[C0]]]
+// CHECK: memref.load %[[RANGE]][%[[C0]], %[[C0]]]
 // CHECK: scf.for %[[PIECE:.*]] = %{{.*}} to %{{.*}} step %[[C1]] iter_args(%[[BASE:.*]] = %[[C0]])
-// Also a piece without tiles takes a slot.
+// Also a piece without tiles takes a slot for one.
 // CHECK: memref.load %[[LIST]][%[[PIECE]], %[[C4]]]
-// CHECK: %[[SLOTS:.*]] = arith.maxsi %{{.*}}, %[[C1]] : index
-// CHECK: mla_gpu.store_shared %{{.*}} to %[[ROPE_TILE]]
+// CHECK: %[[TILES:.*]] = arith.maxsi %{{.*}}, %[[C1]] : index
+// Its first slot is Q, which goes to registers and what else holds it.
+// CHECK: %[[QL:.*]] = mla_gpu.wait %[[LEFT]][%[[BASE]]]
+// CHECK: %[[QR:.*]] = mla_gpu.wait %[[RIGHT]][%[[BASE]]]
+// CHECK: %[[QP:.*]] = mla_gpu.wait %[[ROPE]][%[[BASE]]]
+// CHECK: %[[Q4:.*]] = mla_gpu.load_shared %[[QP]]
+// CHECK: mla_gpu.store_shared %[[Q4]] to %[[ROPE_TILE]]
+// CHECK: mla_gpu.view %[[QR]][240:256]
 // CHECK: mla_gpu.store_shared %{{.*}} to %[[LAST_TILE]]
-// CHECK: %[[Q0:.*]] = mla_gpu.load_rows {{.*}} -> tensor<64x256xbf16,
-// CHECK: %[[Q1:.*]] = mla_gpu.load_rows {{.*}} -> tensor<64x112xbf16,
-// CHECK: %[[Q2:.*]] = mla_gpu.load_rows {{.*}} -> tensor<64x128xbf16,
-// CHECK: scf.for %[[TILE:.*]] = %[[C0]] to %[[SLOTS]] step %[[C1]]
-// CHECK: %[[N:.*]] = arith.addi %[[BASE]], %[[TILE]]
+// CHECK: %[[Q0:.*]] = mla_gpu.load_shared %[[QL]] {{.*}} -> tensor<64x256xbf16,
+// CHECK: mla_gpu.view %[[QR]][0:112]
+// CHECK: %[[Q1:.*]] = mla_gpu.load_shared {{.*}} -> tensor<64x112xbf16,
+// CHECK: mla_gpu.view %[[QR]][112:240]
+// CHECK: %[[Q2:.*]] = mla_gpu.load_shared {{.*}} -> tensor<64x128xbf16,
+// CHECK-NEXT: mla_gpu.release %[[ROPE]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.acquire %[[P]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.commit %[[P]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BASE]]]
+// CHECK: %[[FIRST_TILE:.*]] = arith.addi %[[BASE]], %[[C1]]
+// CHECK: scf.for %[[TILE:.*]] = %[[C0]] to %[[TILES]] step %[[C1]]
+// CHECK: %[[N:.*]] = arith.addi %[[FIRST_TILE]], %[[TILE]]
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[N]], %[[C1]]
 // CHECK: %[[KL:.*]] = mla_gpu.wait %[[LEFT]][%[[N]]]
 // CHECK: %[[S0:.*]] = mla_gpu.mma %[[Q0]], %[[KL]] transposed :
-// P of the tile before is handed over while Q K^T runs, but not before the first one of a piece.
-// CHECK: scf.if
-// CHECK-NEXT: mla_gpu.commit %[[P]][%[[BEFORE]]]
-// CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BEFORE]]]
-// CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BEFORE]]]
 // CHECK: %[[KR:.*]] = mla_gpu.wait %[[RIGHT]][%[[N]]]
 // CHECK: %[[K1:.*]] = mla_gpu.view %[[KR]][0:112]
 // CHECK: %[[S1:.*]] = mla_gpu.mma %[[Q1]], %[[K1]] transposed acc(%[[S0]]
@@ -65,14 +75,18 @@
 // CHECK: %[[S3:.*]] = mla_gpu.mma %[[LAST_TILE]], %[[K3]] transposed acc(%[[S2]]
 // CHECK: %[[K2:.*]] = mla_gpu.view %[[KR]][112:240]
 // CHECK: %[[S4:.*]] = mla_gpu.mma %[[Q2]], %[[K2]] transposed acc(%[[S3]]
+// P of the tile before is handed over when only the last steps run, but not before the first one of a piece.
 // CHECK: mla_gpu.mma_wait %[[S3]] :
-// CHECK: scf.if
-// CHECK-NEXT: mla_gpu.acquire %[[TURN]][%[[BEFORE]]]
-// CHECK-NEXT: mla_gpu.commit %[[TURN]][%[[BEFORE]]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: mla_gpu.commit %[[P]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BEFORE]]]
 // CHECK: mla_gpu.mma_wait %[[S4]] :
 // CHECK-NEXT: mla_gpu.release %[[ROPE]][%[[N]]]
-// The mask, the reference of exp, and the division by the sums are for some tiles only.
+// The mask, the reference of exp, and the division by the sums are for some tiles only. What the mask takes of the
+// piece is read where it is used.
 // CHECK: scf.if
+// CHECK: memref.load %[[LIST]][%[[PIECE]],
 // CHECK: mla_gpu.map
 // CHECK: mla_gpu.row_reduce max {{.*}} -> tensor<64x4xf32, #lanes>
 // CHECK: %[[MOVED:.*]]:3 = mla_gpu.if_any
@@ -88,8 +102,6 @@
 // CHECK: mla_gpu.commit %[[P]]
 // CHECK: mla_gpu.release %[[LEFT]]
 // CHECK: mla_gpu.release %[[RIGHT]]
-// CHECK: mla_gpu.acquire %[[TURN]]
-// CHECK: mla_gpu.commit %[[TURN]]
 // CHECK: %[[LSE2:.*]] = arith.addf
 // CHECK: scf.if
 // CHECK: %[[NATURAL:.*]] = arith.mulf %[[LSE2]],
@@ -104,29 +116,36 @@
 // CHECK: ^bb0(%[[HALF:.*]]: !{{.*}}, %[[COLUMN:.*]]: index):
 // CHECK: scf.for %[[FIRST:.*]] = %[[C0]] to %[[C3]] step %[[C1]]
 // CHECK: memref.load %[[TABLE]]
+// CHECK: %[[IS_Q:.*]] = arith.cmpi eq, %{{.*}}, %[[C0]] : index
 // CHECK: %[[DST:.*]] = mla_gpu.acquire %[[HALF]][%[[FIRST]]]
+// CHECK: scf.if %[[IS_Q]]
+// CHECK: mla_gpu.tma_load %[[Q]][%{{.*}}, %{{.*}}, %{{.*}}, %[[COLUMN]]] to %[[DST]]
+// CHECK: else
 // CHECK: mla_gpu.tma_load %[[K]][%{{.*}}, %{{.*}}, %[[C0]], %[[COLUMN]]] to %[[DST]]
 // CHECK: mla_gpu.commit %[[HALF]][%[[FIRST]]]
 // CHECK: scf.if
 // CHECK: %[[DST_ROPE:.*]] = mla_gpu.acquire %[[ROPE]][%[[FIRST]]]
+// CHECK: mla_gpu.tma_load %[[Q]][%{{.*}}, %{{.*}}, %{{.*}}, %[[C512]]] to %[[DST_ROPE]]
 // CHECK: mla_gpu.tma_load %[[K]][%{{.*}}, %{{.*}}, %[[C0]], %[[C512]]] to %[[DST_ROPE]]
-// ---- P V
-// CHECK: scf.for
+// ---- P V. The slot of Q is only let go and refilled.
+// CHECK: scf.for %{{.*}} iter_args(%[[START:[a-z0-9]+]] = %[[C0]],
+// CHECK: mla_gpu.wait %[[HALF]][%[[START]]]
+// CHECK: mla_gpu.wait %[[P]][%[[START]]]
+// CHECK-NEXT: mla_gpu.release %[[HALF]][%[[START]]]
+// CHECK-NEXT: mla_gpu.release %[[P]][%[[START]]]
 // CHECK: %[[O:.*]]:3 = scf.for
 // CHECK: %[[M:.*]] = arith.addi
+// CHECK: %[[V:.*]] = mla_gpu.wait %[[HALF]][%[[M]]]
 // CHECK: %[[PW:.*]]:2 = mla_gpu.wait %[[P]][%[[M]]]
 // CHECK: mla_gpu.load_shared %[[PW]]#1
 // CHECK: %[[SCALED:.*]] = mla_gpu.if_any
-// CHECK: %[[V:.*]] = mla_gpu.wait %[[HALF]][%[[M]]]
 // CHECK: mla_gpu.clear_rows %[[V]]
-// CHECK: mla_gpu.wait %[[TURN]][%[[M]]]
 // CHECK: %[[RUNS:.*]] = mla_gpu.mma %[[PW]]#0, %[[V]] acc(%[[SCALED]]
 // CHECK: %[[PAGE:.*]] = scf.if
 // CHECK: memref.load %[[TABLE]]
 // CHECK: mla_gpu.mma_wait %[[RUNS]]
 // CHECK: mla_gpu.release %[[HALF]][%[[M]]]
 // CHECK: mla_gpu.release %[[P]][%[[M]]]
-// CHECK: mla_gpu.release %[[TURN]][%[[M]]]
 // CHECK: %[[AHEAD:.*]] = arith.addi %[[M]], %[[C3]]
 // CHECK: mla_gpu.acquire %[[HALF]][%[[AHEAD]]]
 // CHECK: mla_gpu.tma_load %[[K]][%[[PAGE]], %{{.*}}, %[[C0]], %[[COLUMN]]]

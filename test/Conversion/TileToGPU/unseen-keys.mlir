@@ -31,8 +31,9 @@ func.func @window(%q: memref<?x?x8x576xbf16>, %k: memref<?x64x1x576xbf16>, %tabl
 // CHECK-LABEL: func.func @window_of_many_rows(
 // CHECK:         %[[C0:.*]] = arith.constant 0 : index
 // CHECK:         role "left"(
-// CHECK:           mla_gpu.if_any
+// CHECK:           scf.for {{.*}} -> (tensor<64x256xf32,
 // CHECK:           %[[V:.*]] = mla_gpu.wait
+// CHECK:           mla_gpu.if_any
 // CHECK:           mla_gpu.clear_rows %[[V]] from %[[C0]] to %{{.*}} :
 // CHECK:           mla_gpu.clear_rows %[[V]] from %{{[a-z0-9_]+}} :
 func.func @window_of_many_rows(%q: memref<?x?x64x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,

@@ -11,8 +11,24 @@ func.func @tma_load_coordinates(%m: !mla_gpu.tensor_map<?x64xbf16, box = 64x64, 
 // -----
 
 func.func @tma_load_box(%m: !mla_gpu.tensor_map<?x64xbf16, box = 64x64, swizzle = 128>, %t: !mla_gpu.tile<32x64xbf16, swizzle = 128>, %i: index) {
-  // expected-error @+1 {{(tma_load_c2) requires a tile of boxes of 64 x 64, but got '!mla_gpu.tile<32x64xbf16, swizzle = 128>'}}
+  // expected-error @+1 {{(tma_load_c2) requires a tile of boxes of 64 x 64 from row 0 on, but got '!mla_gpu.tile<32x64xbf16, swizzle = 128>'}}
   mla_gpu.tma_load %m[%i, %i] to %t : !mla_gpu.tensor_map<?x64xbf16, box = 64x64, swizzle = 128>, !mla_gpu.tile<32x64xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+func.func @tma_load_rows(%m: !mla_gpu.tensor_map<?x64xbf16, box = 16x64, swizzle = 128>, %t: !mla_gpu.tile<64x64xbf16, swizzle = 128>, %i: index) {
+  // expected-error @+1 {{(tma_load_c2) requires a tile of boxes of 16 x 64 from row 56 on, but got '!mla_gpu.tile<64x64xbf16, swizzle = 128>'}}
+  mla_gpu.tma_load %m[%i, %i] to %t at(56) : !mla_gpu.tensor_map<?x64xbf16, box = 16x64, swizzle = 128>, !mla_gpu.tile<64x64xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+func.func @tma_load_row(%m: !mla_gpu.tensor_map<?x64xbf16, box = 16x64, swizzle = 128>, %t: !mla_gpu.tile<64x64xbf16, swizzle = 128>, %i: index) {
+  // expected-error @+1 {{(tma_load_c2) requires a tile of boxes of 16 x 64 from row 4 on, but got '!mla_gpu.tile<64x64xbf16, swizzle = 128>'}}
+  mla_gpu.tma_load %m[%i, %i] to %t at(4) : !mla_gpu.tensor_map<?x64xbf16, box = 16x64, swizzle = 128>, !mla_gpu.tile<64x64xbf16, swizzle = 128>
   return
 }
 

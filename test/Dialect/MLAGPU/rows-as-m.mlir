@@ -67,7 +67,7 @@ func.func @rows_as_m(
     %scale = mla_gpu.broadcast %scale_log2 : f32 -> !s   %scale_lanes = mla_gpu.broadcast %scale_log2 : f32 -> !lanes
     scf.for %i = %c0 to %items step %c1 {
       %n = memref.load %turn_of[%i] : !list   %i1 = arith.addi %i, %c1 : index   %next = memref.load %turn_of[%i1] : !list
-      %end = memref.load %end_of[%i] : !list   %row = memref.load %row_of[%i] : !list
+      %end = memref.load %end_of[%i] : !list
       // Q to registers, and what does not fit to its own place. Its slot goes on without a P.
       %ql = mla_gpu.wait %left[%n] : !kv   %qr = mla_gpu.wait %right[%n] : !kv   %qp = mla_gpu.wait %rope[%n] : !rope
       %qr1 = mla_gpu.view %qr[0:112] : !half   %qr2 = mla_gpu.view %qr[112:240] : !half   %qr3 = mla_gpu.view %qr[240:256] : !half
@@ -136,7 +136,7 @@ func.func @rows_as_m(
       }
       mla_gpu.commit %p[%last] : !p
       mla_gpu.acquire %go[%last] : !go   mla_gpu.commit %go[%last] : !go
-      %sum = mla_gpu.row_reduce sum %l_end : !lanes -> !row
+      %sum = mla_gpu.row_reduce sum %l_end : !lanes -> !row   %row = memref.load %row_of[%i] : !list
       %log = math.log2 %sum : !row   %lse2 = arith.addf %m_end, %log : !row
       %ln2 = arith.constant dense<0.693147182> : !row   %natural = arith.mulf %lse2, %ln2 : !row
       mla_gpu.store_rows %natural to %lse[%row] count(%rows) : !row, memref<?xf32>

@@ -40,17 +40,23 @@ LogicalResult TMALoadOp::verify() {
     return emitOpError("(tma_load_c1) requires ")
            << map.getShape().size() << " coordinates, but got "
            << getCoordinates().size();
-  if (!tile.isMatrix() || tile.getRows() != map.getBoxRows() ||
+  int64_t first = getAt(), end = first + map.getBoxRows();
+  if (!tile.isMatrix() || first < 0 || first % 8 || end > tile.getRows() ||
       tile.getColumns() % map.getBoxColumns())
     return emitOpError("(tma_load_c2) requires a tile of boxes of ")
-           << map.getBoxRows() << " x " << map.getBoxColumns() << ", but got "
-           << tile;
+           << map.getBoxRows() << " x " << map.getBoxColumns() << " from row "
+           << first << " on, but got " << tile;
   if (tile.getElementType() != map.getElementType() ||
       tile.getSwizzle() != map.getSwizzle())
     return emitOpError("(tma_load_c3) requires the element type and swizzle "
                        "of ")
            << map << ", but got " << tile;
   return success();
+}
+
+int64_t TMALoadOp::getBytes() {
+  TileType tile = getTile().getType();
+  return tile.getBytes() / tile.getRows() * getMap().getType().getBoxRows();
 }
 
 LogicalResult GatherOp::verify() {

@@ -93,3 +93,25 @@ func.func @no_tma(%q: memref<?x?x128x576xbf16>, %k: memref<?x16x1x576xbf16>, %ta
     schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>
   return
 }
+
+// -----
+
+func.func @no_query_box(%q: memref<?x?x100x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x100x512xbf16>) {
+  // expected-error @+1 {{copy = tma cannot be done: multiples of 8 query heads to a KV head are required, but got 100}}
+  mla.decode q(%q : memref<?x?x100x576xbf16>) k(%k : memref<?x64x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x100x512xbf16>) head_dim_v = 512
+    schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>
+  return
+}
+
+// -----
+
+func.func @no_query_stride(%q: memref<?x?x128x576xbf16, strided<[?, ?, 577, 1]>>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                           %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x512xbf16>) {
+  // expected-error @+1 {{copy = tma cannot be done: strides of multiples of 16 bytes are required, but q is memref<?x?x128x576xbf16, strided<[?, ?, 577, 1]>>}}
+  mla.decode q(%q : memref<?x?x128x576xbf16, strided<[?, ?, 577, 1]>>) k(%k : memref<?x64x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x128x512xbf16>) head_dim_v = 512
+    schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>
+  return
+}

@@ -22,6 +22,9 @@ def MLAGPU_TMALoadOp : MLAGPU_Op<"tma_load"> {
     Elements outside of the tensor arrive as zero. `mla_gpu.commit` hands over what
     has arrived. For an example in a role see `mla_gpu.acquire`.
 
+    Boxes lower than the tile go to its rows from `at` on: rows that lie apart in the
+    tensor take a copy each.
+
     Example:
     ```mlir
     func.func @f(%map: !mla_gpu.tensor_map<?x64x576xbf16, box = 64x64, swizzle = 128>,
@@ -31,17 +34,31 @@ def MLAGPU_TMALoadOp : MLAGPU_Op<"tma_load"> {
         : !mla_gpu.tensor_map<?x64x576xbf16, box = 64x64, swizzle = 128>, !mla_gpu.tile<64x256xbf16, swizzle = 128>
       return
     }
+    // 16 heads of each of four queries.
+    func.func @g(%map: !mla_gpu.tensor_map<?x16x576xbf16, box = 16x64, swizzle = 128>,
+                 %query: index, %dst: !mla_gpu.tile<64x256xbf16, swizzle = 128>) {
+      %c0 = arith.constant 0 : index
+      mla_gpu.tma_load %map[%query, %c0, %c0] to %dst at(48)
+        : !mla_gpu.tensor_map<?x16x576xbf16, box = 16x64, swizzle = 128>, !mla_gpu.tile<64x256xbf16, swizzle = 128>
+      return
+    }
     ```
 
     Constraints:
     * (tma_load_c1) one coordinate for each dimension of the tensor.
-    * (tma_load_c2) the tile is as high as the box, and whole boxes wide.
+    * (tma_load_c2) the tile is whole boxes wide, and has their rows from `at` on, a
+      multiple of 8.
     * (tma_load_c3) element type and swizzle are the same.
   }];
   let arguments = (ins MLAGPU_TensorMapType:$map, Variadic<Index>:$coordinates,
-                       MLAGPU_TileType:$tile);
+                       MLAGPU_TileType:$tile, DefaultValuedAttr<I64Attr, "0">:$at);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `to` $tile attr-dict `:` type($map) `,` type($tile)
+    $map `[` $coordinates `]` `to` $tile (`at` `(` $at^ `)`)? attr-dict
+    `:` type($map) `,` type($tile)
+  }];
+  let extraClassDeclaration = [{
+    /// Of all boxes.
+    int64_t getBytes();
   }];
   let hasVerifier = 1;
 }
