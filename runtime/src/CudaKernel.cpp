@@ -63,22 +63,25 @@ private:
 
 llvm::Error CudaKernel::load(const std::string &ptx) {
   if (info->entries.empty() || info->entries.size() > kMaxEntries)
-    return createStringError(
-        llvm::formatv("a kernel requires 1 to {0} entries, but has {1}",
-                      kMaxEntries, info->entries.size()));
+    return createStringError(llvm::formatv(
+        "stage 'load': a kernel requires 1 to {0} entries, but has {1}",
+        kMaxEntries, info->entries.size()));
   if (llvm::Error error = checkLimits(*info))
-    return error;
+    return cuda::inStage("load", std::move(error));
   if (llvm::Error error = checkCudaParameters(*info))
-    return error;
+    return cuda::inStage("load", std::move(error));
   auto library = cuda::Library::assemble(context, ptx);
   if (!library)
-    return library.takeError();
+    return cuda::inStage("assemble", library.takeError());
   // The driver may assemble as late as when a function is asked for.
-  auto withLog = [&](llvm::Error error) -> llvm::Error {
-    std::string log = (*library)->assemblerLog();
-    if (log.empty())
-      return error;
-    return createStringError(llvm::toString(std::move(error)) + "\n" + log);
+  auto notAssembled = [&](llvm::Error error) -> llvm::Error {
+    auto withLog = [&](const cuda::DriverError &e) -> llvm::Error {
+      return llvm::make_error<cuda::DriverError>(
+          e.kind(), e.result(),
+          e.message() + "\n" + (*library)->assemblerLog());
+    };
+    return cuda::inStage("assemble",
+                         llvm::handleErrors(std::move(error), withLog));
   };
   for (const KernelInfo::Entry &entry : info->entries) {
     llvm::SmallVector<size_t> bytes;
@@ -87,10 +90,10 @@ llvm::Error CudaKernel::load(const std::string &ptx) {
     auto function = cuda::Function::get(*library, entry.symbol,
                                         llvm::ArrayRef<size_t>(bytes));
     if (!function)
-      return withLog(function.takeError());
+      return notAssembled(function.takeError());
     if (llvm::Error error =
             (*function)->allowDynamicShared(entry.launch.sharedBytes))
-      return error;
+      return cuda::inStage("load", std::move(error));
     functions.push_back(std::move(*function));
   }
   mlir::mla::PtxReport report;
@@ -134,7 +137,7 @@ loadCudaKernel(CompileResult compiled,
   auto state = std::make_unique<CudaKernel>(std::move(compiled),
                                             std::move(context), maxWorkers);
   if (llvm::Error error = state->load(ptx))
-    return cuda::inStage("assemble", std::move(error));
+    return std::move(error);
   state->times.push_back({"assemble", since(start)});
   return state;
 }

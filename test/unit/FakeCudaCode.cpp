@@ -20,33 +20,53 @@ struct FakeLink {
 };
 } // namespace
 
-Result linkCreate(unsigned count, LinkOption *options, void **values,
-                  LinkHandle *link) {
-  FAKE_IN_CONTEXT(cuLinkCreate);
-  auto *linking = new FakeLink;
+/// Where an assembler's log goes.
+static void readOptions(FakeLink &link, unsigned count, LinkOption *options,
+                        void **values) {
   for (unsigned i = 0; i < count; ++i) {
     auto number = reinterpret_cast<uintptr_t>(values[i]);
     switch (options[i]) {
     case LinkOption::InfoLog:
-      linking->infoLog = static_cast<char *>(values[i]);
+      link.infoLog = static_cast<char *>(values[i]);
       break;
     case LinkOption::InfoLogBytes:
-      linking->infoBytes = static_cast<unsigned>(number);
+      link.infoBytes = static_cast<unsigned>(number);
       break;
     case LinkOption::ErrorLog:
-      linking->errorLog = static_cast<char *>(values[i]);
+      link.errorLog = static_cast<char *>(values[i]);
       break;
     case LinkOption::ErrorLogBytes:
-      linking->errorBytes = static_cast<unsigned>(number);
+      link.errorBytes = static_cast<unsigned>(number);
       break;
     case LinkOption::LogVerbose:
-      fake.verbose = number;
+      state.verbose = number;
       break;
     case LinkOption::LineInfo:
-      fake.lineInfo = number;
+      state.lineInfo = number;
       break;
     }
   }
+}
+
+/// Assembles: fails for PTX that has "bad" in it.
+static Result assemble(FakeLink &link, const std::string &text) {
+  bool hit = !state.linked.insert(text).second && state.cacheHits;
+  write(link.infoLog, link.infoBytes, hit ? "info : as before" : state.infoLog);
+  if (text.find("bad") != std::string::npos) {
+    write(link.errorLog, link.errorBytes,
+          "ptxas kernel.ptx, line 3; error : Unknown symbol 'bad'");
+    return InvalidPTX;
+  }
+  write(link.errorLog, link.errorBytes, state.errorLog);
+  link.image = fakeCubin(text);
+  return Success;
+}
+
+Result linkCreate(unsigned count, LinkOption *options, void **values,
+                  LinkHandle *link) {
+  FAKE_IN_CONTEXT(cuLinkCreate);
+  auto *linking = new FakeLink;
+  readOptions(*linking, count, options, values);
   ++fake.links;
   *link = handle<LinkHandle>(linking);
   return Success;
@@ -57,17 +77,7 @@ Result linkAddData(LinkHandle link, LinkInput input, void *data, size_t bytes,
   auto *linking = handle<FakeLink *>(link);
   std::string text(static_cast<char *>(data), bytes);
   fake.terminated = input == LinkInput::PTX && bytes && text.back() == 0;
-  bool hit = !fake.linked.insert(text).second && fake.cacheHits;
-  write(linking->infoLog, linking->infoBytes,
-        hit ? "info : as before" : fake.infoLog);
-  if (text.find("bad") != std::string::npos) {
-    write(linking->errorLog, linking->errorBytes,
-          "ptxas kernel.ptx, line 3; error : Unknown symbol 'bad'");
-    return InvalidPTX;
-  }
-  write(linking->errorLog, linking->errorBytes, fake.errorLog);
-  linking->image = fakeCubin(text);
-  return Success;
+  return assemble(*linking, text);
 }
 Result linkComplete(LinkHandle link, void **cubin, size_t *bytes) {
   FAKE_IN_CONTEXT(cuLinkComplete);
@@ -83,13 +93,22 @@ Result linkDestroy(LinkHandle link) {
   return Success;
 }
 
-Result libraryLoadData(LibraryHandle *library, const void *image, LinkOption *,
-                       void **, unsigned, int *, void **, unsigned) {
+Result libraryLoadData(LibraryHandle *library, const void *image,
+                       LinkOption *options, void **values, unsigned count,
+                       int *, void **, unsigned) {
   FAKE_IN_CONTEXT(cuLibraryLoadData);
+  // PTX is text, and a cubin an ELF file.
+  auto *bytes = static_cast<const char *>(image);
+  FakeLink assembled;
+  if (bytes[0] != 0x7f) {
+    readOptions(assembled, count, options, values);
+    if (Result result = assemble(assembled, bytes))
+      return result;
+    bytes = assembled.image.data();
+  }
   fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
   ++fake.libraries;
-  *library = handle<LibraryHandle>(
-      new std::string(static_cast<const char *>(image) + 64));
+  *library = handle<LibraryHandle>(new std::string(bytes + 64));
   return Success;
 }
 Result libraryUnload(LibraryHandle library) {

@@ -201,11 +201,15 @@ void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
   });
 }
 
+bool KVLoads::clearsHead(const ItemValues &item) const {
+  return tma && !matchPattern(item.keys.begin, m_Zero());
+}
+
 void KVLoads::clearUnseen(RoleBuilder &b, const ItemValues &item, Value values,
                           Value firstKey) const {
   if (!tma)
     return;
-  if (!matchPattern(item.keys.begin, m_Zero()))
+  if (clearsHead(item))
     ClearRowsOp::create(b, values, b.index(0),
                         b.sub(item.keys.begin, firstKey));
   ClearRowsOp::create(b, values, b.sub(item.keys.end, firstKey), Value());

@@ -35,6 +35,9 @@ public:
   /// How slots are written: what their pipeline has to say.
   mla_gpu::Writer getWriter() const;
 
+  /// Whether clearUnseen clears rows in front of the hull, too.
+  bool clearsHead(const ItemValues &item) const;
+
   /// Emits what holds for all tiles of a piece. `hasKeys` (i1) is given where
   /// pieces without keys are loaded too: as zeros.
   void beginPiece(mla_gpu::RoleBuilder &b, const ItemValues &item,

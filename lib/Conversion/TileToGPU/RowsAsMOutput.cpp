@@ -60,14 +60,17 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
 
            work = read(piece);
            Value first = b.add(query, one), tiles = countTiles(work);
-           Value firstKey = b.mul(work.firstTile, b.index(entry.keys));
            SmallVector<Value> done = b.loop(
                zero, tiles, {o0, at[0], at[1]},
                [&](Value tile, ValueRange state) -> SmallVector<Value> {
                  Value number = b.add(first, tile);
-                 Value key = b.add(firstKey, b.mul(tile, b.index(entry.keys)));
+                 // Both ends of a hull are too much to keep beside O.
+                 bool again = loads.clearsHead(work.item);
+                 const WorkItem here = again ? read(piece) : work;
+                 Value key =
+                     b.mul(b.add(here.firstTile, tile), b.index(entry.keys));
                  Value product =
-                     multiplyValues(half, number, work.item, key, state[0]);
+                     multiplyValues(half, number, here.item, key, state[0]);
                  WorkItem next = locateNext(state.drop_front()); // meanwhile
                  Value sum = b.finish(product);
                  SmallVector<Value> later =
