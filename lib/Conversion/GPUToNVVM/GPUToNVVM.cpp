@@ -15,6 +15,7 @@
 #include "NVVMEmitter.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -287,11 +288,10 @@ struct ConvertGPUToNVVM
 
   LogicalResult convert() {
     ModuleOp module = getOperation();
-    SmallVector<func::FuncOp> funcs;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (func->hasAttr(MLADialect::kEntry))
-        funcs.push_back(func);
-    if (funcs.empty())
+    FailureOr<SmallVector<func::FuncOp>> funcs = mla::collectEntries(module);
+    if (failed(funcs))
+      return failure();
+    if (funcs->empty())
       return success();
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isCuda() || target.getChip() != kChip) {
@@ -312,7 +312,7 @@ struct ConvertGPUToNVVM
         /*isConstant=*/false, LLVM::Linkage::External, kSharedPool,
         /*value=*/Attribute(), kSharedAlignment, kSharedSpace);
     DenseMap<StringAttr, EntryAttr> built;
-    for (func::FuncOp func : funcs) {
+    for (func::FuncOp func : *funcs) {
       StringAttr name = func.getSymNameAttr();
       FailureOr<EntryAttr> entry = KernelBuilder(func, target).build();
       if (failed(entry))

@@ -133,22 +133,16 @@ struct ConvertTileToGPU
     ModuleOp module = getOperation();
     if (module->hasAttr(MLADialect::kKernel))
       return success(); // is at the gpu level already
-    SmallVector<func::FuncOp> entries;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (func->hasAttr(MLADialect::kEntry))
-        entries.push_back(func);
+    FailureOr<SmallVector<func::FuncOp>> collected = collectEntries(module);
+    if (failed(collected))
+      return failure();
+    SmallVector<func::FuncOp> entries = *collected;
     if (entries.empty())
       return success();
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isCuda())
       return module.emitError("requires a cuda '")
              << MLADialect::kTarget << "' (see mla-attach-target)";
-    llvm::stable_sort(entries, [](func::FuncOp a, func::FuncOp b) {
-      auto order = [](func::FuncOp func) {
-        return func->getAttrOfType<IntegerAttr>(MLADialect::kEntry).getInt();
-      };
-      return order(a) < order(b);
-    });
 
     FailureOr<TileEntry> entry = analyzeTileEntry(entries.front(), target);
     if (failed(entry) || failed(checkEntries(entries, *entry)))

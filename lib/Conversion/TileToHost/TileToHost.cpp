@@ -106,30 +106,19 @@ struct ConvertTileToHost
     ModuleOp module = getOperation();
     if (module->hasAttr(MLADialect::kKernel))
       return success(); // is at the host level already
-    SmallVector<func::FuncOp> entries;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (func->hasAttr(MLADialect::kEntry))
-        entries.push_back(func);
+    FailureOr<SmallVector<func::FuncOp>> collected = collectEntries(module);
+    if (failed(collected))
+      return failure();
+    SmallVector<func::FuncOp> entries = *collected;
     if (entries.empty())
       return success();
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isHost())
       return module.emitError("requires a host '")
              << MLADialect::kTarget << "' (see mla-attach-target)";
-    auto order = [](func::FuncOp func) {
-      return func->getAttrOfType<IntegerAttr>(MLADialect::kEntry).getInt();
-    };
-    llvm::stable_sort(entries, [&](func::FuncOp a, func::FuncOp b) {
-      return order(a) < order(b);
-    });
-    for (auto [i, entry] : llvm::enumerate(entries)) {
-      if (i && order(entry) == order(entries[i - 1]))
-        return entry.emitError("requires to be the only entry with '")
-               << MLADialect::kEntry << "' = " << order(entry);
+    for (func::FuncOp entry : entries)
       if (failed(checkHostEntry(entry, target)))
         return failure();
-    }
-
     if (failed(checkHostEntries(entries)))
       return failure();
 

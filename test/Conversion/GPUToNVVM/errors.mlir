@@ -197,3 +197,13 @@ func.func @f(%x: memref<?xf32> {mla.name = "x"}) attributes {mla.entry = 0, mla_
   return
 }
 }
+
+// -----
+
+func.func @f() attributes {mla.entry = 0, mla_gpu.warps = 1} {
+  return
+}
+// expected-error @+1 {{requires to be the only entry with 'mla.entry' = 0}}
+func.func @g() attributes {mla.entry = 0, mla_gpu.warps = 1} {
+  return
+}

@@ -53,6 +53,10 @@ inline constexpr llvm::StringLiteral kReserved[] = {
 /// Appends an argument with an `mla.name` to a function, and returns it.
 BlockArgument appendArgument(func::FuncOp func, StringRef name, Type type);
 
+/// The entries of a kernel (functions with `mla.entry`) in launch order, none
+/// if there is no kernel; fails where two have the same place.
+FailureOr<SmallVector<func::FuncOp>> collectEntries(ModuleOp module);
+
 } // namespace mlir::mla
 
 #endif // MLA_DIALECT_MLA_TRANSFORMS_PASSES_H
