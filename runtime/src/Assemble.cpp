@@ -31,6 +31,17 @@ llvm::Expected<PtxReport> assembleByDriver(const cuda::Context &context,
   return report;
 }
 
+AssemblerChoice chooseAssembler(const cuda::Context *context) {
+  if (context)
+    return {"driver " + cuda::versionText(context->driver().version()),
+            static_cast<unsigned>(context->driver().ptxVersion())};
+  auto assembler = mlir::mla::findAssembler();
+  if (assembler)
+    return {"ptxas " + assembler->release, assembler->ptxVersion};
+  llvm::consumeError(assembler.takeError());
+  return {"none", 0};
+}
+
 llvm::Expected<PtxReport> assemble(const std::string &ptx,
                                    const std::string &chip,
                                    const cuda::Context *context) {
@@ -53,10 +64,13 @@ llvm::Expected<PtxReport> assemble(const std::string &ptx,
 }
 
 llvm::Expected<std::string> describeCode(const PtxReport &report,
-                                         const KernelInfo &info) {
+                                         const KernelInfo &info,
+                                         bool withInstructions) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto sass = mlir::mla::countSass(report.cubin);
+  auto sass = withInstructions
+                  ? mlir::mla::countSass(report.cubin)
+                  : llvm::make_error<mlir::mla::ToolNotFound>("not asked for");
   if (sass) {
     mlir::mla::printReport(stream, report, &*sass);
   } else {

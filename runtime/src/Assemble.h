@@ -24,6 +24,14 @@ namespace mla_jit {
 llvm::Expected<mlir::mla::PtxReport>
 assembleByDriver(const cuda::Context &context, const std::string &ptx);
 
+/// What `assemble` takes: "driver 13.0", "ptxas 12.8" or "none"; and 10 x the
+/// newest PTX that it reads, 0 if that is not known.
+struct AssemblerChoice {
+  std::string name;
+  unsigned ptxVersion;
+};
+AssemblerChoice chooseAssembler(const cuda::Context *context);
+
 /// By the driver where there is a context (of the chip), else by ptxas; an
 /// error that says how to get either where there is neither.
 llvm::Expected<mlir::mla::PtxReport> assemble(const std::string &ptx,
@@ -31,9 +39,11 @@ llvm::Expected<mlir::mla::PtxReport> assemble(const std::string &ptx,
                                               const cuda::Context *context);
 
 /// Registers, spills, shared memory, barriers, instructions and launch of each
-/// entry, for people.
+/// entry, for people. Instructions are counted by a program of the CUDA
+/// toolkit, where there is one.
 llvm::Expected<std::string> describeCode(const mlir::mla::PtxReport &report,
-                                         const KernelInfo &info);
+                                         const KernelInfo &info,
+                                         bool withInstructions = true);
 
 } // namespace mla_jit
 

@@ -30,6 +30,7 @@ struct CompileRequest {
   bool alignedStrides = false; ///< GPU: promised of k, see Spec
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {}; ///< GPU
+  bool keepStages = false; ///< the text of each stage on the way
 };
 
 struct CompileResult {
@@ -38,6 +39,8 @@ struct CompileResult {
   std::string text;
   std::shared_ptr<KernelInfo> info; ///< from Stage::Host, Stage::NVVM on
   std::vector<StageTime> times;
+  /// What was passed on the way, in order, if that was asked for.
+  std::vector<std::pair<std::string, std::string>> stages;
   /// Object: a CPU feature that the code may use and this machine has not.
   std::string cpu, missingFeature;
 };

@@ -32,25 +32,28 @@ public:
   CudaKernel(CompileResult compiled,
              std::shared_ptr<const cuda::Context> context, int maxWorkers)
       : KernelState(std::move(compiled)), context(std::move(context)) {
-    // Row blocks that are done side by side need as many CTAs.
-    workers = std::max<int64_t>(
-        usedSMs(this->context->device(), maxWorkers),
-        std::min<int64_t>(info->rowBlocks, this->context->device().numSMs));
+    workers = limited(usedSMs(this->context->device(), maxWorkers));
   }
 
   llvm::Error load(const std::string &cubin);
 
   int numWorkers() const override { return workers; }
-  int64_t workspaceWorkers() const override {
-    return numCTAs(info->entries.front());
+  int64_t workspaceWorkers(int limit) const override {
+    return numCTAs(info->entries.front(), limit);
   }
-  size_t alignment() const override { return 256; }
+  size_t alignment() const override { return kCudaAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
                   void *stream) const override;
 
 private:
-  int64_t numCTAs(const KernelInfo::Entry &entry) const {
-    return static_cast<int64_t>(workers) * entry.launch.ctasPerWorker;
+  /// Row blocks that are done side by side need as many CTAs.
+  int limited(int limit) const {
+    return std::max<int64_t>(
+        limit, std::min<int64_t>(info->rowBlocks, context->device().numSMs));
+  }
+  int64_t numCTAs(const KernelInfo::Entry &entry, int limit) const {
+    int64_t used = limit > 0 ? std::min(limited(limit), workers) : workers;
+    return used * entry.launch.ctasPerWorker;
   }
 
   std::shared_ptr<const cuda::Context> context;
@@ -92,14 +95,15 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
                             const LaunchValues &values, void *stream) const {
   if (arguments.batch() == 0)
     return llvm::Error::success();
+  int limit = arguments.maxWorkers();
   std::array<CudaParameters, kMaxEntries> parameters;
   for (auto [e, entry] : llvm::enumerate(info->entries))
     if (llvm::Error error =
-            parameters[e].fill(entry, values, numCTAs(entry), *context))
+            parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
       return error;
   for (auto [e, entry] : llvm::enumerate(info->entries)) {
     cuda::LaunchConfig config;
-    config.grid[0] = static_cast<unsigned>(numCTAs(entry));
+    config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
     config.block[0] = static_cast<unsigned>(entry.launch.threads);
     config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
     config.stream = static_cast<cuda::StreamHandle>(stream);
@@ -111,26 +115,36 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
   return llvm::Error::success();
 }
 
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+llvm::Expected<std::unique_ptr<KernelState>>
+loadCubin(CompileResult compiled, std::shared_ptr<const cuda::Context> context,
+          int maxWorkers) {
+  auto start = Clock::now();
+  std::string cubin = compiled.text;
+  auto state = std::make_unique<CudaKernel>(std::move(compiled),
+                                            std::move(context), maxWorkers);
+  if (llvm::Error error = state->load(cubin))
+    return cuda::inStage("load", std::move(error));
+  state->times.push_back({"load", secondsSince(start)});
+  return state;
+}
+
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers) {
-  using Clock = std::chrono::steady_clock;
-  auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
   auto start = Clock::now();
   auto report = assembleByDriver(*context, compiled.text);
   if (!report)
     return cuda::inStage("assemble", report.takeError());
-  auto state = std::make_unique<CudaKernel>(std::move(compiled),
-                                            std::move(context), maxWorkers);
-  state->times.push_back({"assemble", since(start)});
-  state->info->warnings = mlir::mla::findPerformanceLosses(*report);
-  start = Clock::now();
-  if (llvm::Error error = state->load(report->cubin))
-    return cuda::inStage("load", std::move(error));
-  state->times.push_back({"load", since(start)});
-  return state;
+  compiled.times.push_back({"assemble", secondsSince(start)});
+  compiled.info->warnings = mlir::mla::findPerformanceLosses(*report);
+  compiled.text = std::move(report->cubin);
+  return loadCubin(std::move(compiled), std::move(context), maxWorkers);
 }
 
 } // namespace mla_jit

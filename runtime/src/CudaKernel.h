@@ -20,6 +20,11 @@ llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers);
 
+/// The same where `compiled.text` is a cubin.
+llvm::Expected<std::unique_ptr<KernelState>>
+loadCubin(CompileResult compiled, std::shared_ptr<const cuda::Context> context,
+          int maxWorkers);
+
 /// SMs that launches use of a device, by the option 'numWorkers'.
 int usedSMs(const cuda::Device &device, int maxWorkers);
 
