@@ -38,13 +38,27 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%scripts", os.path.join(config.test_source_root, "scripts")))
 config.substitutions.append(("%mla_include", os.path.join(config.mla_source_root, "include")))
 config.substitutions.append(("%mlir_includes", " ".join("-I" + d for d in config.mlir_include_dirs)))
+for name, value in [
+    ("%cmake", config.cmake),
+    ("%cc", config.c_compiler),
+    ("%cxx", config.cxx_compiler),
+    ("%mla_binary_root", config.mla_binary_root),
+    ("%mla_library_dir", os.path.join(config.mla_binary_root, "runtime")),
+    ("%mla_runtime_include", os.path.join(config.mla_source_root, "runtime", "include")),
+    ("%mla_examples", os.path.join(config.mla_source_root, "examples")),
+]:
+    config.substitutions.append((name + r"\b", value))
+if config.mla_link_static == "ON":
+    config.available_features.add("static-llvm")
+if shutil.which("pkg-config"):
+    config.available_features.add("pkg-config")
 for name in config.mla_test_tools:
     if name == "mla-opt" and verify_roundtrip == "1":
         tool(name, config.mla_tools_dir, "--verify-roundtrip")
     else:
         tool(name, config.mla_tools_dir)
     config.available_features.add(name)
-for name in ["FileCheck", "count", "llvm-nm", "not", "mlir-tblgen", "split-file"]:
+for name in ["FileCheck", "count", "llvm-nm", "llvm-readelf", "not", "mlir-tblgen", "split-file"]:
     tool(name, config.llvm_tools_dir)
 
 # A driver for tests without a GPU, as a file that libcuda.so.1 can be a link to.

@@ -268,8 +268,9 @@ llvm::Expected<SassCounts> mla::countSass(llvm::StringRef cubin) {
 
 void mla::printReport(llvm::raw_ostream &stream, const PtxReport &report,
                       const SassCounts *sass) {
-  stream << "assembler: ptxas " << report.release << "\n"
-         << "cubin: " << report.cubin.size() << " bytes\n";
+  stream << "assembler: ptxas " << report.release << "\n";
+  if (!report.cubin.empty())
+    stream << "cubin: " << report.cubin.size() << " bytes\n";
   for (const KernelReport &kernel : report.kernels) {
     stream << (kernel.entry ? "kernel " : "function ") << kernel.name << ":\n";
     if (kernel.entry)

@@ -17,25 +17,43 @@ using mlir::mla::PtxReport;
 
 namespace mla_jit {
 
-llvm::Expected<PtxReport> assembleByDriver(const cuda::Context &context,
-                                           const std::string &ptx) {
+PtxReport reportOfDriver(const cuda::Context &context, std::string log) {
+  PtxReport report;
+  report.release =
+      cuda::versionText(context.driver().version()) + " (the driver's)";
+  report.log = std::move(log);
+  mlir::mla::parseAssemblerLog(report.log, report);
+  return report;
+}
+
+static llvm::Expected<PtxReport> linkByDriver(const cuda::Context &context,
+                                              const std::string &ptx) {
   auto image = cuda::linkPTX(context, ptx);
   if (!image)
     return image.takeError();
-  PtxReport report;
+  PtxReport report = reportOfDriver(context, image->infoLog + image->errorLog);
   report.cubin = std::move(image->cubin);
-  report.release =
-      cuda::versionText(context.driver().version()) + " (the driver's)";
-  report.log = image->infoLog + image->errorLog;
-  mlir::mla::parseAssemblerLog(report.log, report);
   return report;
+}
+
+AssemblerChoice chooseAssembler(const cuda::Context *context) {
+  if (context)
+    return {"driver " + cuda::versionText(context->driver().version()),
+            static_cast<unsigned>(context->driver().ptxVersion()),
+            /*makesCubin=*/false};
+  auto assembler = mlir::mla::findAssembler();
+  if (assembler)
+    return {"ptxas " + assembler->release, assembler->ptxVersion,
+            /*makesCubin=*/true};
+  llvm::consumeError(assembler.takeError());
+  return {"none"};
 }
 
 llvm::Expected<PtxReport> assemble(const std::string &ptx,
                                    const std::string &chip,
                                    const cuda::Context *context) {
   if (context)
-    return assembleByDriver(*context, ptx);
+    return linkByDriver(*context, ptx);
   auto gpu = mlir::mla::findGPUChip(chip);
   if (!gpu)
     return gpu.takeError();
@@ -53,10 +71,13 @@ llvm::Expected<PtxReport> assemble(const std::string &ptx,
 }
 
 llvm::Expected<std::string> describeCode(const PtxReport &report,
-                                         const KernelInfo &info) {
+                                         const KernelInfo &info,
+                                         bool withInstructions) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto sass = mlir::mla::countSass(report.cubin);
+  auto sass = withInstructions
+                  ? mlir::mla::countSass(report.cubin)
+                  : llvm::make_error<mlir::mla::ToolNotFound>("not asked for");
   if (sass) {
     mlir::mla::printReport(stream, report, &*sass);
   } else {

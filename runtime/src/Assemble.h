@@ -20,20 +20,32 @@
 
 namespace mla_jit {
 
-/// What the driver's assembler made of PTX for the context's device.
-llvm::Expected<mlir::mla::PtxReport>
-assembleByDriver(const cuda::Context &context, const std::string &ptx);
+/// What assembles a kernel: the driver, as it loads PTX; else ptxas, whose
+/// cubin can be kept; or nothing that is known yet.
+struct AssemblerChoice {
+  std::string name;        ///< "driver 13.0", "ptxas 12.8", "none"
+  unsigned ptxVersion = 0; ///< 10 x the newest that it reads; 0: not known
+  bool makesCubin = false;
+};
+AssemblerChoice chooseAssembler(const cuda::Context *context);
 
-/// By the driver where there is a context (of the chip), else by ptxas; an
-/// error that says how to get either where there is neither.
+/// For people, who want to see machine code: by the driver's linker where there
+/// is a context (of the chip), else by ptxas; an error that says how to get
+/// either where there is neither.
 llvm::Expected<mlir::mla::PtxReport> assemble(const std::string &ptx,
                                               const std::string &chip,
                                               const cuda::Context *context);
 
+/// What the driver's assembler says, without the code.
+mlir::mla::PtxReport reportOfDriver(const cuda::Context &context,
+                                    std::string log);
+
 /// Registers, spills, shared memory, barriers, instructions and launch of each
-/// entry, for people.
+/// entry, for people. Instructions are counted by a program of the CUDA
+/// toolkit, where there is one.
 llvm::Expected<std::string> describeCode(const mlir::mla::PtxReport &report,
-                                         const KernelInfo &info);
+                                         const KernelInfo &info,
+                                         bool withInstructions = true);
 
 } // namespace mla_jit
 

@@ -74,6 +74,7 @@ public:
       return failure("parse");
     if (stage == Stage::Problem)
       return finish(textOf(*module));
+    keep(Stage::Problem, *module);
 
     mla::ProblemToTileOptions options;
     options.cpu = request.cpu;
@@ -87,6 +88,7 @@ public:
       return failure("tile");
     if (stage == Stage::Tile)
       return finish(textOf(*module));
+    keep(Stage::Tile, *module);
     return request.chip.empty() ? runHost(*module, stage)
                                 : runGPU(*module, stage);
   }
@@ -101,10 +103,12 @@ private:
     result.info = *info;
     if (stage == Stage::Host)
       return finish(textOf(module));
+    keep(Stage::Host, module);
     if (!lower("llvm", module, mla::buildHostToLLVM))
       return failure("llvm");
     if (stage == Stage::LLVM)
       return finish(textOf(module));
+    keep(Stage::LLVM, module);
     return generate(module, stage);
   }
 
@@ -116,6 +120,7 @@ private:
       return failure("gpu");
     if (stage == Stage::GPU)
       return finish(textOf(module));
+    keep(Stage::GPU, module);
     if (!lower("nvvm", module, mla::buildGPUToNVVM))
       return failure("nvvm");
     auto info = describeKernel(module);
@@ -125,6 +130,7 @@ private:
     result.info->chip = request.chip;
     if (stage == Stage::NVVM)
       return finish(textOf(module));
+    keep(Stage::NVVM, module);
     return generatePTX(module, stage);
   }
 
@@ -203,11 +209,17 @@ private:
       return std::move(error);
     if (stage == Stage::LLVM)
       return finish(textOf(llvmModule));
+    keep(Stage::LLVM, llvmModule);
     auto ptx =
         timed("codegen", [&] { return mla::emitPTX(llvmModule, **machine); });
     if (!ptx)
       return ptx.takeError();
     return finish(std::move(*ptx));
+  }
+
+  template <typename T> void keep(Stage stage, const T &module) {
+    if (request.keepStages)
+      result.stages.emplace_back(toString(stage), textOf(module));
   }
 
   llvm::Expected<CompileResult> finish(std::string text) {

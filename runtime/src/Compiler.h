@@ -31,14 +31,18 @@ struct CompileRequest {
   bool verifyProtocol = true;  ///< GPU: of text, which may be anyone's
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {}; ///< GPU
+  bool keepStages = false; ///< the text of each stage on the way
 };
 
 struct CompileResult {
   /// Of the stage that was asked for; object code for Object, PTX for all that
   /// comes after it.
   std::string text;
+  std::string cubin; ///< GPU: of all of `text`, if a tool assembled it
   std::shared_ptr<KernelInfo> info; ///< from Stage::Host, Stage::NVVM on
   std::vector<StageTime> times;
+  /// What was passed on the way, in order, if that was asked for.
+  std::vector<std::pair<std::string, std::string>> stages;
   /// Object: a CPU feature that the code may use and this machine has not.
   std::string cpu, missingFeature;
 };

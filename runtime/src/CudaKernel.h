@@ -14,8 +14,9 @@
 
 namespace mla_jit {
 
-/// Assembles PTX and loads it onto the context's device, to be run with at most
-/// `maxWorkers` SMs (0: all).
+/// Loads a kernel onto the context's device, to be run with at most
+/// `maxWorkers` SMs (0: all): its cubin if it has one, else its PTX, which the
+/// driver assembles.
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers);

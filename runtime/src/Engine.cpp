@@ -9,7 +9,10 @@
 #include "mla_jit/Engine.h"
 #include "Assemble.h"
 #include "CudaKernel.h"
+#include "EngineState.h"
 #include "HostKernel.h"
+
+#include <thread>
 
 using llvm::createStringError;
 
@@ -68,96 +71,105 @@ static llvm::Error checkStage(TargetKind target, Stage stage) {
 // Engine
 //===----------------------------------------------------------------------===//
 
-using ContextPtr = std::shared_ptr<const cuda::Context>;
+Engine::State::State(EngineOptions given)
+    : options(std::move(given)),
+      store(options.cache, options.policy, options.onEvent) {
+  if (!isHost())
+    return;
+  int threads = options.numWorkers > 0
+                    ? options.numWorkers
+                    : static_cast<int>(std::thread::hardware_concurrency());
+  pool = std::make_shared<WorkerPool>(std::max(threads, 1));
+}
 
-struct Engine::State {
-  EngineOptions options;
-  std::shared_ptr<WorkerPool> pool; // host
-  std::mutex mutex;
-  ContextPtr context; // CUDA, from the first need on
-
-  bool isHost() const { return options.target == TargetKind::Host; }
-
-  /// The device's context. A failure is not kept: the next call tries again.
-  llvm::Expected<ContextPtr> openDevice() {
-    std::lock_guard lock(mutex);
-    if (context)
-      return context;
-    if (isHost())
-      return createStringError("a device requires the target cuda, but the "
-                               "engine's is host");
-    auto driver = cuda::Driver::get();
-    if (!driver)
-      return driver.takeError();
-    auto device = cuda::Device::open(*driver, options.device);
-    if (!device)
-      return device.takeError();
-    auto retained = cuda::Context::retain(*driver, *device);
-    if (!retained)
-      return retained.takeError();
-    context = std::move(*retained);
+llvm::Expected<ContextPtr> Engine::State::openDevice() {
+  std::lock_guard lock(mutex);
+  if (context)
     return context;
-  }
+  if (isHost())
+    return createStringError("a device requires the target cuda, but the "
+                             "engine's is host");
+  auto driver = cuda::Driver::get();
+  if (!driver)
+    return driver.takeError();
+  auto device = cuda::Device::open(*driver, options.device);
+  if (!device)
+    return device.takeError();
+  auto retained = cuda::Context::retain(*driver, *device);
+  if (!retained)
+    return retained.takeError();
+  context = std::move(*retained);
+  return context;
+}
 
-  /// The device, which has to be able to run the code that is compiled.
-  llvm::Expected<ContextPtr> openDeviceOfChip() {
-    auto opened = openDevice();
-    if (!opened)
-      return cuda::inStage("device", opened.takeError());
-    const cuda::Device &device = (*opened)->device();
-    if (options.chip.empty() || options.chip == device.chip)
-      return opened;
-    return createStringError(
-        "stage 'device': option 'chip' requires that of device " +
-        std::to_string(device.ordinal) + " to run code, which is " +
-        device.chip + " (" + device.name + "), but got " + options.chip +
-        ": it can be compiled, not run");
-  }
+llvm::Expected<ContextPtr> Engine::State::openDeviceOfChip() {
+  auto opened = openDevice();
+  if (!opened)
+    return cuda::inStage("device", opened.takeError());
+  const cuda::Device &device = (*opened)->device();
+  if (options.chip.empty() || options.chip == device.chip)
+    return opened;
+  return createStringError(
+      "stage 'device': option 'chip' requires that of device " +
+      std::to_string(device.ordinal) + " to run code, which is " + device.chip +
+      " (" + device.name + "), but got " + options.chip +
+      ": it can be compiled, not run");
+}
 
-  /// The chip to compile for.
-  llvm::Expected<std::string> chip() {
-    if (!options.chip.empty())
-      return options.chip;
-    auto opened = openDevice();
-    if (!opened)
-      return cuda::inStage("device", opened.takeError());
-    return (*opened)->device().chip;
-  }
+llvm::Expected<std::string> Engine::State::chip() {
+  if (!options.chip.empty())
+    return options.chip;
+  auto opened = openDevice();
+  if (!opened)
+    return cuda::inStage("device", opened.takeError());
+  return (*opened)->device().chip;
+}
 
-  llvm::Expected<CompileRequest> request(std::string mlir, std::string name) {
-    CompileRequest request;
-    request.mlir = std::move(mlir);
-    request.name = std::move(name);
-    request.cpu = options.cpu;
-    request.timeLimit = options.timeLimit;
-    if (isHost())
-      return request;
-    auto asked = chip();
-    if (!asked)
-      return asked.takeError();
-    request.chip = std::move(*asked);
+llvm::Expected<CompileRequest> Engine::State::request(std::string mlir,
+                                                      std::string name) {
+  CompileRequest request;
+  request.mlir = std::move(mlir);
+  request.name = std::move(name);
+  request.cpu = options.cpu;
+  request.timeLimit = options.timeLimit;
+  if (isHost())
     return request;
+  auto asked = chip();
+  if (!asked)
+    return asked.takeError();
+  request.chip = std::move(*asked);
+  return request;
+}
+llvm::Expected<CompileRequest> Engine::State::request(const Spec &spec) {
+  auto text = buildProblemText(spec);
+  if (!text)
+    return text.takeError();
+  auto made = request(std::move(*text), "spec");
+  if (made) {
+    made->rowLocalSplits = spec.rowLocalSplits;
+    made->queries = spec.queries;
+    made->alignedStrides = spec.alignedStrides;
+    // Costs as much as some stages, and tests do it for all dataflows.
+    made->verifyProtocol = false;
   }
-  llvm::Expected<CompileRequest> request(const Spec &spec) {
-    auto text = buildProblemText(spec);
-    if (!text)
-      return text.takeError();
-    auto made = request(std::move(*text), "spec");
-    if (made) {
-      made->rowLocalSplits = spec.rowLocalSplits;
-      made->queries = spec.queries;
-      made->alignedStrides = spec.alignedStrides;
-      // Costs as much as some stages, and tests do it for all dataflows.
-      made->verifyProtocol = false;
-    }
-    return made;
-  }
+  return made;
+}
 
-  llvm::Expected<std::string> compile(llvm::Expected<CompileRequest> request,
-                                      Stage stage);
-  llvm::Expected<std::unique_ptr<KernelState>>
-  load(llvm::Expected<CompileRequest> request);
-};
+ContextPtr Engine::State::deviceIfAny() {
+  auto opened = openDeviceOfChip();
+  if (opened)
+    return *opened;
+  llvm::consumeError(opened.takeError());
+  return nullptr;
+}
+
+llvm::Error Engine::State::checkDevice() {
+  if (isHost())
+    return llvm::Error::success();
+  auto opened = openDeviceOfChip();
+  return opened ? (*opened)->driver().checkProcess("prepare")
+                : opened.takeError();
+}
 
 llvm::Expected<std::string>
 Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
@@ -169,18 +181,8 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
   ContextPtr device;
   if (assembles) {
     // A device of that chip is welcome, not needed.
-    auto opened = openDeviceOfChip();
-    if (opened) {
-      device = *opened;
-      request->supportedPTX = device->driver().ptxVersion();
-    } else {
-      llvm::consumeError(opened.takeError());
-      auto assembler = mlir::mla::findAssembler();
-      if (assembler)
-        request->supportedPTX = assembler->ptxVersion;
-      else
-        llvm::consumeError(assembler.takeError());
-    }
+    device = deviceIfAny();
+    request->supportedPTX = chooseAssembler(device.get()).ptxVersion;
   }
   auto result = mla_jit::compile(*request, assembles ? Stage::PTX : stage);
   if (!result)
@@ -215,15 +217,8 @@ Engine::State::load(llvm::Expected<CompileRequest> request) {
   return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers);
 }
 
-Engine::Engine(EngineOptions options) : state(std::make_unique<State>()) {
-  state->options = std::move(options);
-  if (!state->isHost())
-    return;
-  int threads = state->options.numWorkers > 0
-                    ? state->options.numWorkers
-                    : static_cast<int>(std::thread::hardware_concurrency());
-  state->pool = std::make_shared<WorkerPool>(std::max(threads, 1));
-}
+Engine::Engine(EngineOptions options)
+    : state(std::make_unique<State>(std::move(options))) {}
 
 Engine::~Engine() = default;
 
@@ -278,13 +273,6 @@ Engine::compile(const std::string &mlir, const std::string &name, Stage stage) {
 llvm::Error Engine::isSupported(const Spec &spec) {
   auto text = compile(spec, state->isHost() ? Stage::Host : Stage::GPU);
   return text ? llvm::Error::success() : text.takeError();
-}
-
-llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
-  auto kernel = state->load(state->request(spec));
-  if (!kernel)
-    return kernel.takeError();
-  return std::shared_ptr<Kernel>(new Kernel(std::move(*kernel)));
 }
 
 llvm::Expected<std::shared_ptr<Kernel>>

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostKernel.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "HostCode.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
 
@@ -24,13 +23,15 @@ public:
   using KernelState::KernelState;
 
   int numWorkers() const override { return pool->size(); }
-  int64_t workspaceWorkers() const override { return pool->size(); }
-  size_t alignment() const override { return 64; }
+  int64_t workspaceWorkers(int limit) const override {
+    return limit > 0 ? std::min(limit, pool->size()) : pool->size();
+  }
+  size_t alignment() const override { return kHostAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
                   void *stream) const override;
 
   std::shared_ptr<WorkerPool> pool;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::optional<HostCode> code;
   /// By entry: takes a pointer to each parameter.
   std::vector<void (*)(void **)> functions;
 };
@@ -38,6 +39,7 @@ public:
 /// Parameters of one entry, ready for all workers.
 struct EntryCall {
   void (*function)(void **);
+  int64_t numWorkers;
   size_t numParams;
   std::array<int64_t, kMaxParams> values;
   std::array<bool, kMaxParams> isWorker;
@@ -53,42 +55,41 @@ loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
         "it can be compiled, not run",
         compiled.cpu, compiled.missingFeature));
   auto start = std::chrono::steady_clock::now();
-  auto object =
-      llvm::MemoryBuffer::getMemBufferCopy(compiled.text, "mla_kernel");
+  std::string object = compiled.text;
   auto state = std::make_unique<HostKernel>(std::move(compiled));
   state->pool = std::move(pool);
+  state->pool->start();
   if (llvm::Error error = checkLimits(*state->info))
     return std::move(error);
 
-  auto jit = llvm::orc::LLJITBuilder().create();
-  if (!jit)
-    return jit.takeError();
-  state->jit = std::move(*jit);
-  if (auto error = state->jit->addObjectFile(std::move(object)))
-    return std::move(error);
-  for (const KernelInfo::Entry &entry : state->info->entries) {
-    auto symbol = state->jit->lookup(entry.symbol + "_packed");
-    if (!symbol)
-      return symbol.takeError();
-    state->functions.push_back(symbol->toPtr<void (*)(void **)>());
-  }
+  std::vector<std::string> symbols;
+  for (const KernelInfo::Entry &entry : state->info->entries)
+    symbols.push_back(entry.symbol + "_packed");
+  auto code = HostCode::link(object, symbols);
+  if (!code)
+    return code.takeError();
+  for (void *address : code->addresses())
+    state->functions.push_back(reinterpret_cast<void (*)(void **)>(address));
+  state->code.emplace(std::move(*code));
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  state->times.push_back({"link", elapsed.count()});
+  state->times.push_back({"link", elapsed.count(), /*isLoading=*/true});
   return state;
 }
 
 static void runWorker(void *context, int worker) {
   EntryCall &call = *static_cast<EntryCall *>(context);
   int64_t index = worker;
+  if (index >= call.numWorkers)
+    return;
   std::array<void *, kMaxParams> pointers;
   for (size_t i = 0; i < call.numParams; ++i)
     pointers[i] = call.isWorker[i] ? &index : &call.values[i];
   call.function(pointers.data());
 }
 
-llvm::Error HostKernel::run(const Arguments &, const LaunchValues &values,
-                            void *stream) const {
+llvm::Error HostKernel::run(const Arguments &arguments,
+                            const LaunchValues &values, void *stream) const {
   if (stream)
     return createStringError("argument 'stream' requires a null pointer for a "
                              "kernel of the host, but got one");
@@ -96,12 +97,13 @@ llvm::Error HostKernel::run(const Arguments &, const LaunchValues &values,
     const KernelInfo::Entry &entry = info->entries[e];
     EntryCall call;
     call.function = functions[e];
+    call.numWorkers = workspaceWorkers(arguments.maxWorkers());
     call.numParams = entry.params.size();
     for (size_t i = 0; i < entry.params.size(); ++i) {
       const KernelInfo::Param &param = entry.params[i];
       call.isWorker[i] = param.source == KernelInfo::Source::Worker;
       if (param.source == KernelInfo::Source::NumWorkers)
-        call.values[i] = pool->size();
+        call.values[i] = call.numWorkers;
       else if (!call.isWorker[i])
         call.values[i] = values.word(param);
     }

@@ -11,6 +11,7 @@
 
 #include "Compiler.h"
 #include "LaunchValues.h"
+#include "cache/Entry.h"
 
 namespace mla_jit {
 
@@ -18,12 +19,16 @@ namespace mla_jit {
 class KernelState {
 public:
   KernelState(CompileResult compiled)
-      : info(std::move(compiled.info)), times(std::move(compiled.times)) {}
+      : info(std::move(compiled.info)), times(std::move(compiled.times)),
+        codeBytes(compiled.cubin.empty() ? compiled.text.size()
+                                         : compiled.cubin.size()),
+        deviceBytes(compiled.cubin.size()) {}
   virtual ~KernelState();
 
   virtual int numWorkers() const = 0;
   /// What workspace buffers of scope `worker` are counted by.
-  virtual int64_t workspaceWorkers() const = 0;
+  /// `limit`: of the launch; 0: none.
+  virtual int64_t workspaceWorkers(int limit = 0) const = 0;
   virtual size_t alignment() const = 0;
   /// Runs the entries, with values that were checked.
   virtual llvm::Error run(const Arguments &arguments,
@@ -31,7 +36,16 @@ public:
 
   std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;
+  size_t codeBytes, deviceBytes;
+
+  std::optional<cache::Entry> entry; ///< of a spec
+  KernelOrigin origin = KernelOrigin::Compiled;
+  std::string digest; ///< of the key
+  std::string report; ///< of code that was assembled as it was loaded
 };
+
+/// What a workspace is aligned to, in bytes.
+inline constexpr size_t kHostAlignment = 64, kCudaAlignment = 256;
 
 /// Most parameters that an entry may have: launches marshal on the stack.
 inline constexpr size_t kMaxParams = 256;

@@ -53,6 +53,23 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
   return workspace;
 }
 
+size_t workspaceBound(const KernelInfo &info, int64_t batch,
+                      int64_t totalQueries, int64_t maxSplits, int64_t workers,
+                      size_t alignment) {
+  // Ragged requests have the most row blocks, see Arguments::maxItems.
+  int64_t unit = info.blockM * info.rowBlocks;
+  int64_t items = (totalQueries * info.group / unit + batch) * info.rowBlocks *
+                  info.kvHeads;
+  size_t bytes = 0;
+  for (const KernelInfo::Buffer &buffer : info.workspace) {
+    int64_t count =
+        std::max(countOf(buffer.scope, items, info.defaultSplits, workers),
+                 countOf(buffer.scope, items, maxSplits, workers));
+    bytes += llvm::alignTo(count * buffer.bytesEach, alignment);
+  }
+  return bytes;
+}
+
 const Tensor &LaunchValues::tensor(const KernelInfo::Param &param) const {
   return param.source == KernelInfo::Source::Workspace
              ? workspace.tensors[param.index]

@@ -31,6 +31,12 @@ struct Workspace {
 Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
                           int64_t workers, size_t alignment, void *base);
 
+/// Bytes of workspace for any launch of at most so many requests, queries in
+/// all, splits (0: only automatic ones) and workers.
+size_t workspaceBound(const KernelInfo &info, int64_t batch,
+                      int64_t totalQueries, int64_t maxSplits, int64_t workers,
+                      size_t alignment);
+
 /// The values of one launch. Refers to what it was made of.
 class LaunchValues {
 public:

@@ -8,14 +8,39 @@
 
 #include "WorkerPool.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
 namespace mla_jit {
 
-WorkerPool::WorkerPool(int numWorkers) {
+/// The threads of one process, and what they share.
+struct WorkerPool::Crew {
+  explicit Crew(int numWorkers);
+  ~Crew();
+  void run(void (*f)(void *, int), void *c);
+  void work(int worker);
+
+  const pid_t process = ::getpid();
+  std::mutex callers; // held for the whole of a run
+  std::mutex mutex;
+  std::condition_variable started, finished;
+  uint64_t generation = 0;
+  int running = 0;
+  bool stopping = false;
+  void (*function)(void *, int) = nullptr;
+  void *context = nullptr;
+  std::vector<std::thread> threads;
+};
+
+WorkerPool::Crew::Crew(int numWorkers) {
   for (int i = 1; i < numWorkers; ++i)
     threads.emplace_back([this, i] { work(i); });
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::Crew::~Crew() {
   {
     std::lock_guard lock(mutex);
     stopping = true;
@@ -25,7 +50,7 @@ WorkerPool::~WorkerPool() {
     thread.join();
 }
 
-void WorkerPool::run(void (*f)(void *, int), void *c) {
+void WorkerPool::Crew::run(void (*f)(void *, int), void *c) {
   std::lock_guard whole(callers);
   {
     std::lock_guard lock(mutex);
@@ -40,7 +65,7 @@ void WorkerPool::run(void (*f)(void *, int), void *c) {
   finished.wait(lock, [&] { return running == 0; });
 }
 
-void WorkerPool::work(int worker) {
+void WorkerPool::Crew::work(int worker) {
   uint64_t seen = 0;
   while (true) {
     std::unique_lock lock(mutex);
@@ -56,6 +81,27 @@ void WorkerPool::work(int worker) {
     if (--running == 0)
       finished.notify_one();
   }
+}
+
+WorkerPool::~WorkerPool() {
+  // A crew of the parent process has no threads here to join: it is left.
+  if (Crew *last = crew.load(); last && last->process == ::getpid())
+    delete last;
+}
+
+WorkerPool::Crew &WorkerPool::crewOfProcess() {
+  Crew *found = crew.load(std::memory_order_acquire);
+  while (!found || found->process != ::getpid()) {
+    auto *made = new Crew(numWorkers);
+    if (crew.compare_exchange_strong(found, made))
+      return *made;
+    delete made;
+  }
+  return *found;
+}
+
+void WorkerPool::run(void (*function)(void *, int), void *context) {
+  crewOfProcess().run(function, context);
 }
 
 } // namespace mla_jit

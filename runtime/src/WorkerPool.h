@@ -1,4 +1,4 @@
-//===- WorkerPool.h ------------------------------------------- -*- C++ -*-===//
+//===- WorkerPool.h ---------------------------------------------*- C++ -*-===//
 //
 // Part of the mla-jit project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,39 +9,34 @@
 #ifndef MLA_JIT_SRC_WORKERPOOL_H
 #define MLA_JIT_SRC_WORKERPOOL_H
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace mla_jit {
 
 /// Threads that run one function at a time, each with its index; the caller is
-/// worker 0. Allocates only at construction.
+/// worker 0. Threads start with the first need, in a child process anew.
 class WorkerPool {
 public:
-  explicit WorkerPool(int numWorkers);
+  explicit WorkerPool(int numWorkers) : numWorkers(numWorkers) {}
   ~WorkerPool();
+  WorkerPool(const WorkerPool &) = delete;
+  WorkerPool &operator=(const WorkerPool &) = delete;
 
-  int size() const { return static_cast<int>(threads.size()) + 1; }
+  int size() const { return numWorkers; }
 
+  /// Starts the threads; a run after it allocates nothing.
+  void start() { crewOfProcess(); }
   /// Runs `function(context, worker)` on every worker and returns when all
   /// have. Concurrent calls wait for each other.
   void run(void (*function)(void *context, int worker), void *context);
 
 private:
-  void work(int worker);
+  struct Crew;
+  Crew &crewOfProcess();
 
-  std::mutex callers; // held for the whole of a run
-  std::mutex mutex;
-  std::condition_variable started, finished;
-  uint64_t generation = 0;
-  int running = 0;
-  bool stopping = false;
-  void (*function)(void *, int) = nullptr;
-  void *context = nullptr;
-  std::vector<std::thread> threads;
+  const int numWorkers;
+  std::atomic<Crew *> crew = nullptr;
 };
 
 } // namespace mla_jit

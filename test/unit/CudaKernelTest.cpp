@@ -233,9 +233,12 @@ protected:
     openContext();
   }
 
-  llvm::Expected<std::unique_ptr<KernelState>> load(int maxWorkers = 0) {
+  llvm::Expected<std::unique_ptr<KernelState>>
+  load(int maxWorkers = 0, std::string cubin = "",
+       std::string ptx = "decode_main decode_combine") {
     CompileResult compiled;
-    compiled.text = "decode_main decode_combine";
+    compiled.text = std::move(ptx);
+    compiled.cubin = std::move(cubin);
     compiled.info = std::make_shared<Info>(info);
     return loadCudaKernel(std::move(compiled), context, maxWorkers);
   }
@@ -344,11 +347,32 @@ TEST_F(CudaKernelTest, WarnsOfLosses) {
             "C7510: Potential Performance Loss: wgmma");
 }
 
+TEST_F(CudaKernelTest, ReportsWhatTheDriverAssembled) {
+  auto state = cuda::get(load());
+  for (const char *part :
+       {"assembler: ptxas 12.8 (the driver's)\n", "launch decode_main: ",
+        "loaded decode_combine: 168 registers, 16 bytes of local memory, "})
+    EXPECT_NE(state->report.find(part), std::string::npos) << state->report;
+  EXPECT_EQ(state->deviceBytes, 0u);
+  EXPECT_TRUE(state->times.back().isLoading);
+}
+
+TEST_F(CudaKernelTest, PrefersTheCubin) {
+  info.warnings = {"of the tool that assembled it"};
+  std::string cubin = fakeCubin("decode_main decode_combine");
+  auto state = cuda::get(load(/*maxWorkers=*/0, cubin, "bad"));
+  EXPECT_TRUE(fake->linked.empty()); // nothing was assembled
+  EXPECT_EQ(state->info->warnings, info.warnings);
+  EXPECT_EQ(state->report, "");
+  EXPECT_EQ(state->deviceBytes, cubin.size());
+  EXPECT_EQ(state->times.back().stage, "load");
+  cuda::Failure failure = load(/*maxWorkers=*/0, fakeCubin("other"));
+  EXPECT_TRUE(failure.says("stage 'load'")) << failure.message;
+  EXPECT_TRUE(failure.says("decode_main")) << failure.message;
+}
+
 TEST_F(CudaKernelTest, RefusedPTX) {
-  CompileResult compiled;
-  compiled.text = "bad decode_main";
-  compiled.info = std::make_shared<Info>(info);
-  cuda::Failure failure = loadCudaKernel(std::move(compiled), context, 0);
+  cuda::Failure failure = load(/*maxWorkers=*/0, "", "bad decode_main");
   EXPECT_TRUE(failure.says("stage 'assemble'")) << failure.message;
   EXPECT_TRUE(failure.says("Unknown symbol 'bad'")) << failure.message;
 }

@@ -19,6 +19,7 @@
 
 #include "../../runtime/src/cuda/DriverAPI.h"
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>
@@ -30,7 +31,10 @@ struct FakeCuda {
   using Result = mla_jit::cuda::Result;
 
   // What the driver is.
-  int version = 12080;
+  /// FAKE_CUDA_VERSION is for hosts that load the fake as their driver.
+  int version = std::getenv("FAKE_CUDA_VERSION")
+                    ? std::atoi(std::getenv("FAKE_CUDA_VERSION"))
+                    : 12080;
   int deviceCount = 1;
   bool initNeedsDevice = true;
   int major = 9, minor = 0;

@@ -113,7 +113,9 @@ TEST_F(KernelTest, RefusesASmallWorkspace) {
 }
 
 TEST_F(KernelTest, RefusesArgumentsOfAnother) {
-  auto other = llvm::cantFail(smallEngine().prepare(smallSpec()));
+  Spec spec = smallSpec(); // the same spec would be the same kernel
+  spec.pageSize = 32;
+  auto other = llvm::cantFail(smallEngine().prepare(spec));
   SmallLaunch launch = makeLaunch();
   launch.kernel = other;
   expectParts(textOf(launch.launch()), {"arguments", "this kernel", "another"});

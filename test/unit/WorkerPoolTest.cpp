@@ -8,6 +8,8 @@
 
 #include "../../runtime/src/WorkerPool.h"
 
+#include <thread>
+
 #include "gtest/gtest.h"
 
 #include <algorithm>

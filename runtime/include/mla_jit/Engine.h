@@ -11,9 +11,12 @@
 
 #include "mla_jit/Kernel.h"
 #include "mla_jit/Spec.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -48,6 +51,53 @@ llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask);
 /// Where kernels run.
 enum class TargetKind { Host, CUDA };
 
+/// What may be compiled. Warn: anything, but every time is an event of a kind
+/// of its own.
+enum class JITPolicy { Allow, Warn, Forbid };
+
+enum class CacheMode { ReadWrite, ReadOnly, Off };
+
+/// Where kernels of specs are kept (docs/cache.md).
+struct CacheOptions {
+  std::string directory = {}; ///< empty: none are kept on disk
+  uint64_t maxBytes = uint64_t(2) << 30;
+  CacheMode mode = CacheMode::ReadWrite; ///< of the directory
+  bool trustGroup = false;   ///< the directory may be writable by its group
+  size_t memoryEntries = 64; ///< kernels that nobody holds, at most
+  /// How long to wait for another process that compiles the same kernel.
+  std::chrono::milliseconds peerWait = std::chrono::seconds(60);
+};
+
+/// What an engine tells of itself, from any thread and without a lock.
+struct EngineEvent {
+  enum class Kind {
+    Compiled,
+    CompiledLate, ///< where the policy is JITPolicy::Warn
+    CompileFailed,
+    Forbidden,
+    CacheWarning
+  };
+  Kind kind;
+  double seconds; ///< that a compilation took
+  std::string message;
+  std::string digest, key; ///< of the kernel; empty where it is of none
+};
+
+struct EngineCounters {
+  uint64_t memoryHits = 0, memoryMisses = 0, evictions = 0;
+  uint64_t archiveHits = 0, diskHits = 0;
+  uint64_t compiles = 0, compileFailures = 0, compileNanoseconds = 0;
+  uint64_t forbidden = 0;
+  uint64_t stored = 0, storeFailures = 0, damaged = 0; ///< on disk
+  uint64_t peerWaits = 0, peerTimeouts = 0;            ///< for other processes
+  uint64_t kernelsInMemory = 0;
+};
+
+namespace cache {
+class Archive;
+struct Digest;
+} // namespace cache
+
 struct EngineOptions {
   std::string cpu = "native"; ///< host: LLVM's name; "native": this machine's
   /// Host: threads, 0: one for each core. CUDA: at most so many SMs are used,
@@ -60,6 +110,10 @@ struct EngineOptions {
   std::string chip = {};
   /// CUDA: limit of one compilation, without the assembler.
   std::chrono::milliseconds timeLimit = std::chrono::seconds(60);
+  CacheOptions cache = {};
+  JITPolicy policy = JITPolicy::Allow; ///< at first, see setPolicy
+  int compileThreads = 0; ///< of prepareMany; 0: processors that we may use
+  std::function<void(const EngineEvent &)> onEvent = nullptr;
 };
 
 /// What an engine compiles for.
@@ -91,7 +145,8 @@ private:
 };
 
 /// Compiles and runs kernels of one target. Making one asks no driver; the
-/// first call that needs a device does. Thread-safe.
+/// first call that needs a device does. Thread-safe. A child process may use
+/// one that has not yet asked the driver.
 class Engine {
 public:
   explicit Engine(EngineOptions options = {});
@@ -106,8 +161,17 @@ public:
   /// The GPU of the option 'device', or why there is none.
   llvm::Expected<DeviceInfo> device() const;
 
-  /// Compiles and loads a kernel.
+  /// The kernel of a spec: from memory, an archive or the disk, or compiled if
+  /// the policy lets it; and loaded.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const Spec &spec);
+  /// The same for many, in the order of the specs, on some threads. `progress`
+  /// is called by this thread with how many are done; once it returns false no
+  /// more are begun, and those are FailureKind::NotFound.
+  std::vector<llvm::Expected<std::shared_ptr<Kernel>>>
+  prepareMany(llvm::ArrayRef<Spec> specs,
+              llvm::function_ref<bool(size_t done)> progress);
+  /// The same as prepare, but never compiles nor waits for who does.
+  llvm::Expected<std::shared_ptr<Kernel>> lookUp(const Spec &spec);
   /// The same for MLIR text at the problem, tile, host, gpu or nvvm level;
   /// `name` is for messages. A module of the last three is run as it is: its
   /// mla.kernel is trusted.
@@ -121,6 +185,32 @@ public:
 
   /// Nothing if the target has a kernel for the spec, else the reason why not.
   llvm::Error isSupported(const Spec &spec);
+
+  /// What the kernel of a spec is, without its code. With a chip it needs no
+  /// driver. Kept: asking again costs nothing.
+  llvm::Expected<std::shared_ptr<const KernelInfo>> describe(const Spec &spec);
+  /// Bytes of workspace for any launch of at most so many requests, queries of
+  /// all requests, and splits (0: only automatic splits). Grows with each.
+  /// With a chip and numWorkers it needs no driver.
+  llvm::Expected<size_t> workspaceBound(const Spec &spec, int64_t batch,
+                                        int64_t totalQueries,
+                                        int64_t maxSplits);
+  size_t workspaceAlignment() const;
+
+  /// Writes the kernels of these specs to a file; they need no device.
+  llvm::Error buildArchive(llvm::ArrayRef<Spec> specs, const std::string &path);
+  /// Looks there too from now on, in what was opened last first. `pin`: the
+  /// SHA-256 that the file has to have. Requires an archive of this build.
+  llvm::Expected<std::shared_ptr<cache::Archive>>
+  openArchive(const std::string &path, const cache::Digest *pin = nullptr);
+  void closeArchive(const std::shared_ptr<cache::Archive> &archive);
+
+  void setPolicy(JITPolicy policy);
+  EngineCounters counters() const;
+  /// Drops the kernels that nobody holds; returns how many.
+  size_t trim();
+  /// Names the build of this library: part of every key.
+  const std::string &buildId() const;
 
 private:
   struct State;

@@ -103,6 +103,7 @@ struct KernelInfo {
 struct StageTime {
   std::string stage;
   double seconds;
+  bool isLoading = false; ///< done for each engine, whoever compiled
 };
 
 /// The values of one launch. Made once for a kernel, changed and used many
@@ -130,11 +131,17 @@ public:
   /// entries of visible pages within the pool. Reads the tensors.
   llvm::Error checkContents() const;
 
+  const std::shared_ptr<const KernelInfo> &kernelInfo() const { return info; }
   int64_t batch() const;
   /// Most row blocks that the launch has (for the sizes of the workspace),
   /// those of each request and KV head as a multiple of the schedule's
   /// row_blocks.
   int64_t maxItems() const;
+
+  /// Uses at most so many workers (threads, SMs); 0: all. A GPU kernel uses
+  /// those that its schedule needs at least.
+  void limitWorkers(int most) { workerLimit = most; }
+  int maxWorkers() const { return workerLimit; }
 
 private:
   friend class Kernel;
@@ -150,9 +157,13 @@ private:
   };
   std::shared_ptr<const KernelInfo> info;
   std::vector<Value> values;
+  int workerLimit = 0;
 };
 
 class KernelState;
+
+/// Where the code of a kernel came from when it was loaded.
+enum class KernelOrigin : uint8_t { Compiled, Disk, Archive };
 
 /// A compiled and loaded kernel. Thread-safe.
 class Kernel {
@@ -160,6 +171,18 @@ public:
   ~Kernel();
   const std::shared_ptr<const KernelInfo> &info() const;
   const std::vector<StageTime> &compileTimes() const;
+  KernelOrigin origin() const;
+  /// Names the key that it is kept under; empty for a kernel of MLIR text.
+  const std::string &digest() const;
+  /// Bytes of what is loaded: object code, a cubin, or PTX.
+  size_t codeBytes() const;
+  /// Bytes of its code on a GPU, at least; 0: not known (of PTX).
+  size_t deviceBytes() const;
+  /// The text (or code) of a stage of its compilation, valid as long as the
+  /// kernel; an error that lists them. A kernel of MLIR text has none but the
+  /// report of a driver.
+  llvm::Expected<std::string_view> stage(std::string_view name) const;
+
   /// Workers of the engine that made it: threads, or SMs.
   int numWorkers() const;
   /// What a workspace has to be aligned to, in bytes.
@@ -169,6 +192,10 @@ public:
   /// automatic splits 2 partial slots a worker, otherwise row blocks x splits,
   /// and the workers' scratch. Reads no tensor.
   size_t workspaceBytes(const Arguments &arguments) const;
+  /// The same for any launch of at most so many requests, queries of all
+  /// requests, and splits (0: only automatic ones).
+  size_t workspaceBound(int64_t batch, int64_t totalQueries,
+                        int64_t maxSplits) const;
 
   /// On the host: runs on all workers and returns when done; `stream` is null.
   /// On a GPU: all tensors and the workspace are in memory of the device;

@@ -1,0 +1,429 @@
+/*===- mla_jit.h - The C interface of mla-jit ---------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the mla-jit project, under the Apache License v2.0 with LLVM       *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+/*
+ * C99 and C++. An engine compiles attention decode kernels for one target, a
+ * spec says what is compiled in, a kernel is launched with arguments.
+ *
+ * Rules of all functions:
+ * - A result is an mla_code; `status` (may be null) says more. Nothing is
+ *   thrown or printed, and no wrong or null argument ends the process.
+ * - Structs begin with `size`, which the caller sets (MLA_INIT). Fields are
+ *   only ever added at the end; a field that the library does not know has to
+ *   be 0 (else MLA_E_VERSION).
+ * - Fields of what no kernel can do yet are refused with a reason
+ *   (MLA_E_UNSUPPORTED), never ignored.
+ * - Any thread may call with any handle. Destroy and release end a handle.
+ * - One environment variable is read: MLA_JIT_CACHE_DIR, where
+ *   mla_engine_options.cache_dir is null.
+ */
+
+#ifndef MLA_JIT_MLA_JIT_H
+#define MLA_JIT_MLA_JIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(MLA_JIT_BUILDING)
+#define MLA_API __attribute__((visibility("default")))
+#else
+#define MLA_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zeroes a struct and sets its size: MLA_INIT(&spec). */
+#define MLA_INIT(pointer)                                                      \
+  (memset((pointer), 0, sizeof *(pointer)),                                    \
+   (void)((pointer)->size = (uint32_t)sizeof *(pointer)))
+
+/* Major << 16 | minor << 8 | patch: of the header, and of the library. */
+#define MLA_VERSION 0x000100u
+MLA_API uint32_t mla_version(void);
+
+typedef struct mla_engine mla_engine;
+typedef struct mla_kernel mla_kernel;
+typedef struct mla_archive mla_archive;
+
+/*===----------------------------------------------------------------------===*\
+|* Status
+\*===----------------------------------------------------------------------===*/
+
+typedef enum {
+  MLA_OK,
+  MLA_E_INVALID,     /* an argument or field; `argument` names it */
+  MLA_E_UNSUPPORTED, /* can be said, but there is no kernel for it: why */
+  MLA_E_FORBIDDEN,   /* the policy forbids to compile */
+  MLA_E_CAPTURING,   /* illegal while the stream is being captured */
+  MLA_E_COMPILE,     /* `stage` of the compiler, with its diagnostics */
+  MLA_E_TIMEOUT,
+  MLA_E_WORKSPACE,   /* workspace or sync: too small, null, badly aligned */
+  MLA_E_VERSION,     /* a struct of an older or newer header */
+  MLA_E_NO_DRIVER,   /* no CUDA driver, or no such device */
+  MLA_E_DEVICE,      /* the driver refused: `driver_code` */
+  MLA_E_DEVICE_LOST, /* a sticky error, perhaps of another kernel */
+  MLA_E_OOM,
+  MLA_E_FORKED, /* a handle with device state of the parent process */
+  MLA_E_ARCHIVE,
+  MLA_E_NOT_FOUND /* mla_lookup: would have to be compiled */
+} mla_code;
+
+typedef struct mla_status {
+  uint32_t size;
+  int32_t code;        /* mla_code */
+  int32_t driver_code; /* CUresult; 0: the driver was not the reason */
+  char stage[16];      /* of a compilation, or "" */
+  char argument[32];   /* parameter or field that is wrong, or "" */
+  char message[512];   /* what was required and what was given */
+} mla_status;
+
+/* "MLA_E_INVALID". */
+MLA_API const char *mla_code_name(int32_t code);
+
+/*===----------------------------------------------------------------------===*\
+|* Engine
+\*===----------------------------------------------------------------------===*/
+
+typedef enum {
+  MLA_POLICY_ALLOW,
+  MLA_POLICY_WARN,
+  MLA_POLICY_FORBID
+} mla_policy;
+typedef enum { MLA_CACHE_RW, MLA_CACHE_RO, MLA_CACHE_OFF } mla_cache_mode;
+/* Who else may be able to write to the directory: nobody, or its group. */
+typedef enum { MLA_TRUST_OWNER, MLA_TRUST_GROUP } mla_cache_trust;
+
+typedef enum {
+  MLA_EVENT_COMPILED,
+  MLA_EVENT_COMPILED_LATE, /* under MLA_POLICY_WARN */
+  MLA_EVENT_COMPILE_FAILED,
+  MLA_EVENT_FORBIDDEN,
+  MLA_EVENT_CACHE_WARNING
+} mla_event;
+
+/* Valid during the call. */
+typedef struct mla_log {
+  uint32_t size;
+  int32_t event;  /* mla_event */
+  double seconds; /* that a compilation took */
+  const char *message;
+  const char *digest; /* of the kernel's key, or "" */
+  const char *key;    /* all that the kernel depends on, or "" */
+} mla_log;
+
+/* 0 or null is the default of each field. */
+typedef struct mla_engine_options {
+  uint32_t size;
+  int32_t device;     /* the driver's number of the GPU */
+  const char *target; /* "host" (default), "host:<cpu of LLVM>", "cuda" (the
+                         device's chip), "cuda:sm_90a" */
+  int32_t num_sms;    /* SMs (host: threads) used at most; 0: all. With a chip
+                         and this, sizes need no driver */
+  int32_t memory_entries;  /* kernels kept that nobody holds; 0: 64 */
+  const char *cache_dir;   /* null: $MLA_JIT_CACHE_DIR, else none; "": none */
+  uint64_t cache_bytes;    /* 0: 2 GiB */
+  int32_t cache_mode;      /* mla_cache_mode */
+  int32_t cache_trust;     /* mla_cache_trust */
+  int32_t compile_threads; /* of mla_prepare_many; 0: by affinity and quota */
+  int32_t jit_policy;      /* mla_policy, until mla_engine_set_policy */
+  uint32_t compile_timeout_ms; /* CUDA; 0: 60 s */
+  uint32_t
+      peer_wait_ms; /* for another process that compiles the same; 0: 60 s */
+  void (*log)(void *user, const mla_log *event); /* any thread, no lock held */
+  void *log_user;
+} mla_engine_options;
+
+/* Asks no driver. `options` null: all defaults. */
+MLA_API mla_code mla_engine_create(const mla_engine_options *options,
+                                   mla_engine **engine, mla_status *status);
+/* Null is legal. Its kernels may outlive it; its archives must not. */
+MLA_API void mla_engine_destroy(mla_engine *engine);
+MLA_API mla_code mla_engine_set_policy(mla_engine *engine, int32_t policy,
+                                       mla_status *status);
+
+typedef struct mla_counters {
+  uint32_t size, reserved;
+  uint64_t memory_hits, memory_misses, evictions;
+  uint64_t archive_hits, disk_hits;
+  uint64_t compiles, compile_failures, compile_ns;
+  uint64_t forbidden;
+  uint64_t stored, store_failures, damaged; /* on disk */
+  uint64_t peer_waits, peer_timeouts;
+  uint64_t kernels_in_memory;
+  uint64_t launches, launch_failures;
+} mla_counters;
+MLA_API mla_code mla_engine_counters(mla_engine *engine, mla_counters *counters,
+                                     mla_status *status);
+/* Unloads the kernels that nobody holds; *unloaded (may be null): how many. */
+MLA_API mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
+                                 mla_status *status);
+
+/*===----------------------------------------------------------------------===*\
+|* Spec: what is compiled in
+\*===----------------------------------------------------------------------===*/
+
+typedef enum {
+  MLA_NONE,
+  MLA_F32,
+  MLA_F16,
+  MLA_BF16,
+  MLA_E4M3,
+  MLA_U8,
+  MLA_I32,
+  MLA_I64
+} mla_dtype;
+
+/* Rows of the KV cache; named, never guessed from strides. */
+typedef enum {
+  MLA_KV_PLAIN,
+  MLA_KV_ROW_640,    /* 512 e4m3 + 64 bf16 */
+  MLA_KV_ROW_656,    /* 512 e4m3 + 4 f32 + 64 bf16 */
+  MLA_KV_PLANAR_584, /* by page: 448 e4m3 + 64 bf16, then 8 bytes of scales */
+  MLA_KV_PLANAR_528  /* by page: 512 e4m3, then 16 ue8m0 */
+} mla_kv_format;
+
+typedef enum {
+  MLA_TABLE_NONE,  /* dense: k is [batch, keys, h_kv, d] */
+  MLA_TABLE_DENSE, /* k is [pages, page_size, h_kv, d]; table [batch, columns]
+                    */
+  MLA_TABLE_CSR,   /* the same; kv_indptr [batch + 1] into kv_indices */
+  MLA_TABLE_TOKENS /* sparse: indices of keys for each query */
+} mla_table_kind;
+
+/* Bits of mla_spec.mask. */
+#define MLA_MASK_CAUSAL 1u /* query i of n sees keys up to kv_len - n + i */
+#define MLA_MASK_WINDOW 2u /* with CAUSAL: of these the last `window` */
+#define MLA_MASK_CHUNK 4u  /* only keys of the query's chunk */
+#define MLA_MASK_TREE 8u   /* mask bits for each pair of new tokens */
+#define MLA_MASK_ADDITIVE 16u
+
+/* Bits of mla_spec.features. */
+#define MLA_FEATURE_RAGGED_Q 1u   /* q is [total_q, h_q, d], by q_offsets */
+#define MLA_FEATURE_TABLE_ROWS 2u /* request -> row through table_rows */
+/* A row's bits depend on neither batch nor SMs. */
+#define MLA_FEATURE_BATCH_INVARIANT 4u
+/* k may begin, and have strides, off multiples of 16 bytes: slower. */
+#define MLA_FEATURE_UNALIGNED_KV 8u
+#define MLA_FEATURE_SOFTCAP 16u
+#define MLA_FEATURE_ALIBI 32u
+#define MLA_FEATURE_SINK 64u
+#define MLA_FEATURE_SCALE_DEVICE 128u /* scale_dev */
+#define MLA_FEATURE_KV_SCALES 256u    /* q_scale, k_scale, ... */
+#define MLA_FEATURE_KV_START 512u
+#define MLA_FEATURE_EXTRA_KV 1024u
+#define MLA_FEATURE_CONTEXT_PARALLEL 2048u
+
+/*
+ * A value: two specs of equal fields are the same kernel. The maxima at the end
+ * are not compiled in, they size buffers. Strings are read during the call.
+ */
+typedef struct mla_spec {
+  uint32_t size;
+  int32_t q_dtype, kv_dtype, out_dtype; /* mla_dtype: F32, F16, BF16 */
+  const char *target;                   /* null, or the engine's */
+  int32_t kv_format;                    /* mla_kv_format */
+  int32_t h_q, h_kv;
+  int32_t d_qk, d_v; /* multiples of 8; V is the first d_v columns of K */
+  int32_t d_rope;    /* 0, or the last columns of q and k, that may be tensors
+                        of their own (q_rope, k_rope) */
+  int32_t separate_v;
+  int32_t page_size, extra_page_size;
+  int32_t table_kind;                /* mla_table_kind */
+  int32_t table_dtype, length_dtype; /* I32 (also for MLA_NONE) or I64 */
+  uint32_t mask, features;
+  int32_t queries; /* a request is expected to have; any number is right. 0:
+                      max_q_len, at most 16 (1 if that is 0) */
+  int32_t reserved;
+  /* MLIR over %b, %h, %qpos, %kpos (i32) and %score (f32, scaled), ending in
+     mla.yield; "(%a: f32, %t: memref<?xf32>) ..." has launch arguments of
+     these names, see mla_args.named. */
+  const char *score_mod;
+  const char *mask_mod;
+  const char *schedule; /* "#mla.schedule<...>", or null: chosen */
+  const char *symbol;   /* prefix of the names of kernels, or null */
+  /* Maxima. */
+  int32_t max_batch, max_total_q, max_q_len, max_splits;
+  int64_t max_kv_len;
+} mla_spec;
+
+/* The canonical text, one "field = value" a line. *bytes: in, what `text` has
+   room for; out, what it takes with its 0. Null text asks for that alone. */
+MLA_API mla_code mla_spec_to_text(const mla_spec *spec, char *text,
+                                  size_t *bytes, mla_status *status);
+/* The inverse; fields that are not named are 0. Strings live with the engine.
+ */
+MLA_API mla_code mla_spec_from_text(mla_engine *engine, const char *text,
+                                    mla_spec *spec, mla_status *status);
+
+/* MLA_OK, or the reason why not. Needs no driver where the target has a chip;
+   generates no code. */
+MLA_API mla_code mla_is_supported(mla_engine *engine, const mla_spec *spec,
+                                  mla_status *status);
+
+typedef struct mla_sizes {
+  uint32_t size;
+  uint32_t alignment;       /* of workspace and sync, in bytes */
+  uint64_t workspace_bytes; /* of any contents, for each launch under way */
+  uint64_t sync_bytes;      /* zero before the first launch of a stream */
+  uint64_t schedule_bytes;
+} mla_sizes;
+/* For launches of at most so many requests and query rows (0: the spec's
+   maxima), and splits up to max_splits. Grow with each. */
+MLA_API mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec,
+                               int32_t batch, int32_t total_q, mla_sizes *sizes,
+                               mla_status *status);
+
+/*===----------------------------------------------------------------------===*\
+|* Kernels
+\*===----------------------------------------------------------------------===*/
+
+/* From memory, an archive or the disk, or compiled if the policy lets it, and
+   loaded. *kernel is the caller's to release; null on failure. */
+MLA_API mla_code mla_prepare(mla_engine *engine, const mla_spec *spec,
+                             mla_kernel **kernel, mla_status *status);
+/* All of `specs` (structs of specs[0].size each), on several threads. `status`
+   is of the first that failed; its kernel is null, others are not. `progress`
+   (may be null) is called by this thread; other than 0 ends the work. */
+MLA_API mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
+                                  int32_t count, mla_kernel **kernels,
+                                  int (*progress)(void *user, int32_t done,
+                                                  int32_t count),
+                                  void *user, mla_status *status);
+/* mla_prepare without the compiler: MLA_E_NOT_FOUND. */
+MLA_API mla_code mla_lookup(mla_engine *engine, const mla_spec *spec,
+                            mla_kernel **kernel, mla_status *status);
+MLA_API void mla_kernel_retain(mla_kernel *kernel);
+MLA_API void mla_kernel_release(mla_kernel *kernel); /* null is legal */
+
+typedef enum {
+  MLA_ORIGIN_COMPILED,
+  MLA_ORIGIN_DISK,
+  MLA_ORIGIN_ARCHIVE
+} mla_origin;
+
+typedef struct mla_kernel_info {
+  uint32_t size;
+  int32_t origin;      /* mla_origin */
+  char target[64];     /* "host:znver4", "cuda:sm_90a" */
+  char digest[72];     /* of the key */
+  char variant[32];    /* that such a launch takes */
+  char schedule[1024]; /* #mla.schedule */
+  char schedule_reason[256];
+  char symbol[128];             /* of the first entry */
+  int32_t num_entries;          /* kernels that a launch starts */
+  int32_t num_workers;          /* SMs, or threads */
+  int32_t threads, ctas_per_sm; /* GPU, of the first entry */
+  int64_t shared_bytes;         /* GPU, dynamic, of the first entry */
+  uint64_t code_bytes;          /* object code, cubin, or PTX */
+  uint64_t device_bytes;        /* GPU: of a cubin, at least; else 0 */
+  double compile_seconds, load_seconds;
+  int32_t num_warnings; /* what makes the code slower than it was meant */
+  int32_t reserved;
+} mla_kernel_info;
+MLA_API mla_code mla_kernel_get_info(mla_kernel *kernel, int32_t batch,
+                                     int32_t total_q, mla_kernel_info *info,
+                                     mla_status *status);
+/* The text or bytes of a stage of the compilation, with a 0 behind them, which
+   *bytes counts (see mla_spec_to_text). Host: problem, tile, host, llvm, obj.
+   CUDA: problem, tile, gpu, nvvm, llvm, ptx, report (registers, spills), and
+   cubin, if the kernel was assembled ahead of time (mla_archive_build). */
+MLA_API mla_code mla_kernel_get_stage(mla_kernel *kernel, const char *stage,
+                                      char *content, size_t *bytes,
+                                      mla_status *status);
+
+/*===----------------------------------------------------------------------===*\
+|* Launches
+\*===----------------------------------------------------------------------===*/
+
+/* Memory of the caller; strides in elements. dtype MLA_NONE: not given. Data
+   may be null where a dimension is 0. */
+typedef struct mla_tensor {
+  void *data;
+  int32_t dtype, rank;
+  int64_t shape[4], stride[4];
+} mla_tensor;
+
+/* A launch argument of score_mod: a tensor, or (dtype MLA_NONE) a scalar. */
+typedef struct mla_named_arg {
+  const char *name;
+  mla_tensor tensor;
+  double scalar;
+} mla_named_arg;
+
+/* Bits of mla_args.flags. */
+#define MLA_LAUNCH_PDL_WAIT 1u
+#define MLA_LAUNCH_PDL_TRIGGER 2u
+#define MLA_LAUNCH_CHECK 4u /* host: lengths and tables, before the launch */
+
+/*
+ * h is h_q; b, s, t are batch, q_len, total_q.
+ * Without RAGGED_Q q, q_rope and out are [b, s, h, d] or [t, h, d], lse is
+ * [b, s, h] or [t, h], with t = b * s. With it they are [t, h, d] and [t, h].
+ */
+typedef struct mla_args {
+  uint32_t size, flags;
+  int32_t batch, total_q, q_len; /* q_len: 0 where RAGGED_Q */
+  int32_t num_named;
+  int64_t kv_len;       /* a hint, or 0 */
+  mla_tensor q, q_rope; /* without q_rope, q has all d_qk columns */
+  mla_tensor k, k_rope; /* likewise */
+  mla_tensor v, out;
+  mla_tensor lse; /* f32; not given or null: not written */
+  float softmax_scale;
+  const float *scale_dev;
+  int32_t lse_base; /* 0: e; 2 */
+  int32_t lse_empty_posinf;
+  mla_tensor q_offsets; /* [b + 1] */
+  mla_tensor seq_lens;  /* [b] */
+  mla_tensor kv_start;
+  mla_tensor table; /* [b, columns] */
+  mla_tensor v_table, table_rows, kv_indptr, kv_indices;
+  mla_tensor indices, topk_lens, extra_k, extra_indices, extra_topk_lens;
+  const float *q_scale, *k_scale, *k_rope_scale, *v_scale, *out_scale;
+  mla_tensor q_scales, k_scales, sink, mask, mask_indptr, alibi;
+  int32_t window, chunk;
+  float softcap;
+  int32_t cp_world, cp_rank, cp_interleave;
+  mla_tensor cp_global_lens;
+  int32_t num_splits; /* 0: automatic */
+  int32_t max_ctas;   /* SMs (host: threads) used at most; 0: all */
+  const mla_named_arg *named;
+  const void *schedule;
+  void *workspace, *sync;
+  uint64_t schedule_bytes, workspace_bytes, sync_bytes;
+} mla_args;
+
+/* Host: returns when done, `stream` is null. CUDA: everything lies in memory of
+   the device, `stream` is a CUstream of its primary context; waits for nothing
+   and may be captured. */
+MLA_API mla_code mla_launch(mla_kernel *kernel, void *stream,
+                            const mla_args *args, mla_status *status);
+
+/*===----------------------------------------------------------------------===*\
+|* Archives: kernels made ahead of time
+\*===----------------------------------------------------------------------===*/
+
+/* Needs no device. The file appears whole, or not at all. */
+MLA_API mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
+                                   int32_t count, const char *path,
+                                   mla_status *status);
+/* The engine looks there too, until it is closed. `sha256`: of the whole file,
+   or null. Requires an archive of this build of the library. */
+MLA_API mla_code mla_archive_open(mla_engine *engine, const char *path,
+                                  const uint8_t sha256[32],
+                                  mla_archive **archive, mla_status *status);
+MLA_API void mla_archive_close(mla_archive *archive); /* null is legal */
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* MLA_JIT_MLA_JIT_H */

@@ -1,0 +1,354 @@
+//===- EngineKernels.cpp --------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What an engine does with the kernels of specs: their keys, how they are made
+// and loaded, many at once, archives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Assemble.h"
+#include "CudaKernel.h"
+#include "EngineState.h"
+#include "Failure.h"
+#include "HostKernel.h"
+#include "Processors.h"
+#include "SpecFields.h"
+
+#include <condition_variable>
+#include <thread>
+
+using llvm::createStringError;
+
+namespace mla_jit {
+
+/// Specs that an engine remembers; past it, it begins anew.
+static constexpr size_t kMaxKnown = 4096;
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+Spec Engine::State::normalised(const Spec &spec) const {
+  Spec what = spec;
+  if (isHost()) { // a GPU's schedule alone asks for these
+    what.queries = 1;
+    what.alignedStrides = true;
+  }
+  return what;
+}
+
+llvm::Expected<bool> Engine::State::addTarget(cache::KeyBuilder &local,
+                                              cache::KeyBuilder &archive) {
+  auto both = [&](std::string_view name, std::string_view value) {
+    local.add(name, value);
+    archive.add(name, value);
+  };
+  if (isHost()) {
+    auto target = describeTarget(options.cpu);
+    if (!target)
+      return target.takeError();
+    both("target", "host");
+    both("cpu", target->cpu);
+    both("cpu-features", "[" + target->features + "]");
+    for (auto [name, value] : {std::pair{"vector-bits", target->vectorBits},
+                               {"vector-registers", target->vectorRegisters},
+                               {"l1-bytes", target->l1Bytes},
+                               {"l2-bytes", target->l2Bytes}})
+      both(name, std::to_string(value));
+    return true;
+  }
+  auto compiledFor = chip();
+  if (!compiledFor)
+    return compiledFor.takeError();
+  ContextPtr device = deviceIfAny();
+  AssemblerChoice assembler = chooseAssembler(device.get());
+  both("target", "cuda");
+  both("chip", *compiledFor);
+  local.add("assembler", assembler.name);
+  local.add("ptx", std::to_string(assembler.ptxVersion));
+  return device != nullptr;
+}
+
+llvm::Expected<std::shared_ptr<const KernelKeys>>
+Engine::State::keysOf(const Spec &spec) {
+  std::string fingerprint = specFingerprint(spec);
+  {
+    std::shared_lock lock(knownMutex);
+    if (auto known = knownKeys.find(fingerprint); known != knownKeys.end())
+      return known->second;
+  }
+  cache::KeyBuilder local, archive;
+  for (cache::KeyBuilder *key : {&local, &archive}) {
+    key->add("spec", specText(normalised(spec)));
+    key->add("pipeline", isHost() ? "problem-to-object" : "problem-to-ptx");
+    key->add("schedule", spec.schedule.empty() ? "automatic" : spec.schedule);
+    key->add("build", store.buildId());
+  }
+  auto settled = addTarget(local, archive);
+  if (!settled)
+    return settled.takeError();
+  auto localKey = local.build(), archiveKey = archive.build();
+  for (auto *key : {&localKey, &archiveKey})
+    if (!*key)
+      return createStringError(key->error().message);
+  auto keys =
+      std::make_shared<const KernelKeys>(KernelKeys{*localKey, *archiveKey});
+  if (*settled) {
+    std::unique_lock lock(knownMutex);
+    if (knownKeys.size() >= kMaxKnown)
+      knownKeys.clear();
+    knownKeys.insert_or_assign(std::move(fingerprint), keys);
+  }
+  return keys;
+}
+
+//===----------------------------------------------------------------------===//
+// One kernel
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
+  auto asked = request(spec);
+  if (!asked)
+    return asked.takeError();
+  asked->keepStages = true;
+  if (isHost())
+    return mla_jit::compile(*asked, Stage::Object);
+  ContextPtr device = deviceIfAny();
+  AssemblerChoice assembler = chooseAssembler(device.get());
+  asked->supportedPTX = assembler.ptxVersion;
+  auto compiled = mla_jit::compile(*asked, Stage::PTX);
+  if (!compiled || !assembler.makesCubin)
+    return compiled;
+  auto start = std::chrono::steady_clock::now();
+  auto report = assemble(compiled->text, asked->chip, /*context=*/nullptr);
+  if (!report)
+    return cuda::inStage("assemble", report.takeError());
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  compiled->times.push_back({"assemble", took.count()});
+  auto description =
+      describeCode(*report, *compiled->info, /*withInstructions=*/false);
+  if (!description)
+    return description.takeError();
+  compiled->info->warnings = mlir::mla::findPerformanceLosses(*report);
+  compiled->stages.emplace_back(toString(Stage::Report),
+                                std::move(*description));
+  compiled->cubin = std::move(report->cubin);
+  return compiled;
+}
+
+llvm::Expected<std::shared_ptr<Kernel>>
+Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
+                        KernelOrigin origin, const std::string &digest) {
+  llvm::Expected<std::unique_ptr<KernelState>> loaded = nullptr;
+  if (isHost()) {
+    loaded = loadHostKernel(std::move(compiled), pool);
+  } else {
+    auto opened = openDeviceOfChip();
+    if (!opened)
+      return opened.takeError();
+    loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers);
+  }
+  if (!loaded)
+    return loaded.takeError();
+  (*loaded)->entry = entry;
+  (*loaded)->origin = origin;
+  (*loaded)->digest = digest;
+  return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));
+}
+
+KernelStore::Load Engine::State::loader(const KernelKeys &keys) {
+  return [this, digest = keys.local.digest().hex()](CompileResult compiled,
+                                                    const cache::Entry &entry,
+                                                    KernelOrigin origin) {
+    return loadCode(std::move(compiled), entry, origin, digest);
+  };
+}
+
+llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
+  if (llvm::Error error = state->checkDevice())
+    return std::move(error);
+  auto keys = state->keysOf(spec);
+  if (!keys)
+    return keys.takeError();
+  if (auto kernel = state->store.find(**keys))
+    return kernel;
+  return state->store.obtain(
+      **keys, [&] { return state->compileCode(spec); }, state->loader(**keys));
+}
+
+llvm::Expected<std::shared_ptr<Kernel>> Engine::lookUp(const Spec &spec) {
+  if (llvm::Error error = state->checkDevice())
+    return std::move(error);
+  auto keys = state->keysOf(spec);
+  if (!keys)
+    return keys.takeError();
+  if (auto kernel = state->store.find(**keys))
+    return kernel;
+  return state->store.lookUp(**keys, state->loader(**keys));
+}
+
+//===----------------------------------------------------------------------===//
+// Many kernels
+//===----------------------------------------------------------------------===//
+
+std::vector<llvm::Expected<std::shared_ptr<Kernel>>>
+Engine::prepareMany(llvm::ArrayRef<Spec> specs,
+                    llvm::function_ref<bool(size_t done)> progress) {
+  std::vector<std::optional<llvm::Expected<std::shared_ptr<Kernel>>>> made(
+      specs.size());
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t next = 0, done = 0, running = 0;
+  bool isStopped = false;
+  auto work = [&] {
+    std::unique_lock lock(mutex);
+    while (next < specs.size() && !isStopped) {
+      size_t i = next++;
+      lock.unlock();
+      auto kernel = prepare(specs[i]);
+      lock.lock();
+      made[i].emplace(std::move(kernel));
+      ++done;
+      changed.notify_one();
+    }
+    --running;
+    changed.notify_one();
+  };
+
+  int asked = state->options.compileThreads;
+  size_t most = asked > 0 ? asked : usableProcessors();
+  std::vector<std::thread> threads;
+  running = std::min(most, specs.size());
+  for (size_t i = 0, end = running; i < end; ++i)
+    threads.emplace_back(work);
+  std::unique_lock lock(mutex);
+  for (size_t told = 0; told < done || running;) {
+    changed.wait(lock, [&] { return told < done || !running; });
+    for (; told < done && !isStopped; lock.lock()) {
+      size_t now = ++told;
+      lock.unlock();
+      bool goOn = progress(now);
+      if (!goOn) {
+        lock.lock();
+        isStopped = true;
+        lock.unlock();
+      }
+    }
+    if (isStopped)
+      told = done;
+  }
+  lock.unlock();
+  for (std::thread &thread : threads)
+    thread.join();
+
+  std::vector<llvm::Expected<std::shared_ptr<Kernel>>> kernels;
+  for (auto &kernel : made)
+    kernels.push_back(kernel ? std::move(*kernel)
+                             : fail(FailureKind::NotFound,
+                                    "the kernel was not begun: "
+                                    "'progress' ended the work"));
+  return kernels;
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptions
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::shared_ptr<const KernelInfo>>
+Engine::describe(const Spec &spec) {
+  std::string fingerprint = specFingerprint(state->normalised(spec));
+  {
+    std::shared_lock lock(state->knownMutex);
+    auto known = state->knownInfos.find(fingerprint);
+    if (known != state->knownInfos.end())
+      return known->second;
+  }
+  auto asked = state->request(spec);
+  if (!asked)
+    return asked.takeError();
+  auto compiled =
+      mla_jit::compile(*asked, state->isHost() ? Stage::Host : Stage::NVVM);
+  if (!compiled)
+    return compiled.takeError();
+  std::unique_lock lock(state->knownMutex);
+  if (state->knownInfos.size() >= kMaxKnown)
+    state->knownInfos.clear();
+  return state->knownInfos
+      .insert_or_assign(std::move(fingerprint), std::move(compiled->info))
+      .first->second;
+}
+
+llvm::Expected<size_t> Engine::workspaceBound(const Spec &spec, int64_t batch,
+                                              int64_t totalQueries,
+                                              int64_t maxSplits) {
+  auto info = describe(spec);
+  if (!info)
+    return info.takeError();
+  int64_t workers =
+      state->isHost() ? state->pool->size() : state->options.numWorkers;
+  if (workers <= 0) {
+    auto opened = state->openDevice();
+    if (!opened)
+      return opened.takeError();
+    workers = (*opened)->device().numSMs;
+  }
+  if (!state->isHost())
+    workers = std::max(workers, (*info)->rowBlocks) *
+              (*info)->entries.front().launch.ctasPerWorker;
+  return mla_jit::workspaceBound(**info, batch, totalQueries, maxSplits,
+                                 workers, workspaceAlignment());
+}
+
+size_t Engine::workspaceAlignment() const {
+  return state->isHost() ? kHostAlignment : kCudaAlignment;
+}
+
+//===----------------------------------------------------------------------===//
+// Archives, policy, counters
+//===----------------------------------------------------------------------===//
+
+llvm::Error Engine::buildArchive(llvm::ArrayRef<Spec> specs,
+                                 const std::string &path) {
+  auto builder = cache::ArchiveBuilder::create(path, state->store.buildId());
+  if (!builder)
+    return fail(FailureKind::Archive, builder.error().message);
+  std::vector<cache::CacheKey> appended;
+  for (const Spec &spec : specs) {
+    auto keys = state->keysOf(spec);
+    if (!keys)
+      return keys.takeError();
+    if (llvm::is_contained(appended, (*keys)->archive))
+      continue;
+    auto entry =
+        state->store.entry(**keys, [&] { return state->compileCode(spec); });
+    if (!entry)
+      return entry.takeError();
+    if (llvm::Error error = state->store.append(*builder, **keys, *entry))
+      return error;
+    appended.push_back((*keys)->archive);
+  }
+  if (auto finished = builder->finish(); !finished)
+    return fail(FailureKind::Archive, finished.error().message);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<cache::Archive>>
+Engine::openArchive(const std::string &path, const cache::Digest *pin) {
+  return state->store.openArchive(path, pin);
+}
+void Engine::closeArchive(const std::shared_ptr<cache::Archive> &archive) {
+  state->store.closeArchive(archive);
+}
+
+void Engine::setPolicy(JITPolicy policy) { state->store.setPolicy(policy); }
+EngineCounters Engine::counters() const { return state->store.counters(); }
+size_t Engine::trim() { return state->store.trim(); }
+const std::string &Engine::buildId() const { return state->store.buildId(); }
+
+} // namespace mla_jit

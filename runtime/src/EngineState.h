@@ -1,0 +1,92 @@
+//===- EngineState.h --------------------------------------------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_ENGINESTATE_H
+#define MLA_JIT_SRC_ENGINESTATE_H
+
+#include "Compiler.h"
+#include "KernelState.h"
+#include "KernelStore.h"
+#include "WorkerPool.h"
+#include "cuda/Device.h"
+
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace mla_jit {
+
+using ContextPtr = std::shared_ptr<const cuda::Context>;
+
+struct Engine::State {
+  explicit State(EngineOptions given);
+
+  bool isHost() const { return options.target == TargetKind::Host; }
+
+  //===--------------------------------------------------------------------===//
+  // The device (Engine.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// The device's context. A failure is not kept: the next call tries again.
+  llvm::Expected<ContextPtr> openDevice();
+  /// The device, which has to be able to run the code that is compiled.
+  llvm::Expected<ContextPtr> openDeviceOfChip();
+  /// The device if there is one that can run the code.
+  ContextPtr deviceIfAny();
+  /// The chip to compile for.
+  llvm::Expected<std::string> chip();
+  /// An error where kernels cannot be loaded: without the device that runs
+  /// them, or in a child of the process whose driver has it.
+  llvm::Error checkDevice();
+
+  //===--------------------------------------------------------------------===//
+  // Compilations (Engine.cpp)
+  //===--------------------------------------------------------------------===//
+
+  llvm::Expected<CompileRequest> request(std::string mlir, std::string name);
+  llvm::Expected<CompileRequest> request(const Spec &spec);
+  llvm::Expected<std::string> compile(llvm::Expected<CompileRequest> request,
+                                      Stage stage);
+  llvm::Expected<std::unique_ptr<KernelState>>
+  load(llvm::Expected<CompileRequest> request);
+
+  //===--------------------------------------------------------------------===//
+  // Kernels of specs (EngineKernels.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// What a spec's kernel depends on, and no more.
+  Spec normalised(const Spec &spec) const;
+  llvm::Expected<std::shared_ptr<const KernelKeys>> keysOf(const Spec &spec);
+  /// Adds the fields that name target and tools; false if the tools may turn
+  /// out to be others once a device is there.
+  llvm::Expected<bool> addTarget(cache::KeyBuilder &local,
+                                 cache::KeyBuilder &archive);
+  /// Object code, or PTX and the cubin of a tool where there is no device; and
+  /// every stage on the way.
+  llvm::Expected<CompileResult> compileCode(const Spec &spec);
+  llvm::Expected<std::shared_ptr<Kernel>> loadCode(CompileResult compiled,
+                                                   const cache::Entry &entry,
+                                                   KernelOrigin origin,
+                                                   const std::string &digest);
+  KernelStore::Load loader(const KernelKeys &keys);
+
+  const EngineOptions options;
+  std::shared_ptr<WorkerPool> pool; // host
+  KernelStore store;
+  std::mutex mutex;
+  ContextPtr context; // CUDA, from the first need on
+
+  /// By fingerprint of the spec: what was worked out before.
+  std::shared_mutex knownMutex;
+  std::unordered_map<std::string, std::shared_ptr<const KernelKeys>> knownKeys;
+  std::unordered_map<std::string, std::shared_ptr<const KernelInfo>> knownInfos;
+};
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SRC_ENGINESTATE_H

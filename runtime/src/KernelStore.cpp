@@ -1,0 +1,316 @@
+//===- KernelStore.cpp ----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelStore.h"
+#include "Failure.h"
+#include "cache/BuildId.h"
+
+namespace mla_jit {
+
+static cache::Error toCacheError(Failure failure) {
+  std::string message = failure.message;
+  return {cache::ErrorKind::Failed, std::move(message), 0,
+          std::make_shared<const Failure>(std::move(failure))};
+}
+
+/// A failure that another caller asked for by asking for less: it is no answer
+/// to who may compile.
+static bool isRefusal(const cache::Error &error) {
+  const auto *failure = static_cast<const Failure *>(error.cause.get());
+  return failure && (failure->kind == FailureKind::NotFound ||
+                     failure->kind == FailureKind::Forbidden);
+}
+
+KernelStore::KernelStore(const CacheOptions &options, JITPolicy policy,
+                         std::function<void(const EngineEvent &)> onEvent)
+    : memory(std::max<size_t>(options.memoryEntries, 1)), policy(policy),
+      onEvent(std::move(onEvent)) {
+  static const char anchor = 0; // of the library that this is linked into
+  auto id = cache::buildIdOf(&anchor);
+  build = id ? *id : "unknown";
+  if (options.mode == CacheMode::Off || options.directory.empty())
+    return;
+  if (id)
+    openDisk(options);
+  else
+    tell(EngineEvent::Kind::CacheWarning, nullptr, 0,
+         "nothing is kept on disk: " + id.error().message);
+}
+
+void KernelStore::openDisk(const CacheOptions &options) {
+  cache::DiskOptions disks;
+  disks.buildId = build;
+  disks.maxBytes = options.maxBytes;
+  disks.readOnly = options.mode == CacheMode::ReadOnly;
+  disks.trust = options.trustGroup ? cache::Trust::Group : cache::Trust::Owner;
+  disks.peerWait = options.peerWait;
+  disks.warn = [this](const std::string &message) {
+    tell(EngineEvent::Kind::CacheWarning, nullptr, 0, message);
+  };
+  auto opened = cache::DiskCache::open(options.directory, std::move(disks));
+  if (opened)
+    disk = std::move(*opened);
+  else
+    tell(EngineEvent::Kind::CacheWarning, nullptr, 0,
+         "nothing is kept on disk: " + opened.error().message);
+}
+
+void KernelStore::tell(EngineEvent::Kind kind, const KernelKeys *keys,
+                       double seconds, std::string message) const {
+  if (!onEvent)
+    return;
+  EngineEvent event{kind, seconds, std::move(message), {}, {}};
+  if (keys) {
+    event.digest = keys->local.digest().hex();
+    event.key = keys->local.text();
+  }
+  onEvent(event);
+}
+
+llvm::Error KernelStore::takeError(const cache::Error &error) const {
+  if (const auto *failure = static_cast<const Failure *>(error.cause.get()))
+    return llvm::make_error<FailureError>(*failure);
+  return fail(error.kind == cache::ErrorKind::Timeout ? FailureKind::Timeout
+                                                      : FailureKind::Compile,
+              error.message);
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+std::optional<cache::Entry>
+KernelStore::findInArchives(const cache::CacheKey &key) {
+  std::shared_lock lock(archivesMutex);
+  auto opened = archives;
+  lock.unlock();
+  for (const auto &archive : opened) {
+    auto entry = archive->lookup(key);
+    if (entry)
+      return *entry;
+    if (entry.error().kind == cache::ErrorKind::Damaged)
+      tell(EngineEvent::Kind::CacheWarning, nullptr, 0, entry.error().message);
+  }
+  return std::nullopt;
+}
+
+std::optional<KernelStore::Found>
+KernelStore::findMade(const KernelKeys &keys) {
+  if (auto entry = findInArchives(keys.archive))
+    return Found{std::move(*entry), KernelOrigin::Archive};
+  if (!disk)
+    return std::nullopt;
+  auto entry = disk->lookup(keys.local);
+  if (!entry)
+    return std::nullopt;
+  return Found{std::move(*entry), KernelOrigin::Disk};
+}
+
+cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
+                                                      Compile &compile) {
+  JITPolicy now = policy;
+  if (now == JITPolicy::Forbid) {
+    ++forbidden;
+    std::string message =
+        "the policy forbids to compile, and the kernel is neither in memory "
+        "nor in an archive nor on disk: key " +
+        keys.local.digest().hex();
+    tell(EngineEvent::Kind::Forbidden, &keys, 0, message);
+    return toCacheError({FailureKind::Forbidden, std::move(message)});
+  }
+  auto start = std::chrono::steady_clock::now();
+  auto compiled = compile();
+  auto took = std::chrono::steady_clock::now() - start;
+  double seconds = std::chrono::duration<double>(took).count();
+  compileNanoseconds +=
+      std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+  if (!compiled) {
+    ++compileFailures;
+    Failure failure = describeFailure(compiled.takeError());
+    tell(EngineEvent::Kind::CompileFailed, &keys, seconds, failure.message);
+    return toCacheError(std::move(failure));
+  }
+  ++compiles;
+  tell(now == JITPolicy::Warn ? EngineEvent::Kind::CompiledLate
+                              : EngineEvent::Kind::Compiled,
+       &keys, seconds,
+       now == JITPolicy::Warn
+           ? "compiled a kernel where the policy is to have all beforehand"
+           : "compiled a kernel");
+  return makeEntry(*compiled, keys.local, build);
+}
+
+cache::Result<KernelStore::Found>
+KernelStore::findOrCompile(const KernelKeys &keys, Compile &compile) {
+  // Without a right to compile there is no reason to wait for who has one.
+  if (!disk || policy == JITPolicy::Forbid) {
+    if (auto found = findMade(keys))
+      return std::move(*found);
+    auto entry = compileEntry(keys, compile);
+    if (!entry)
+      return entry.error();
+    return Found{std::move(*entry), KernelOrigin::Compiled};
+  }
+  if (auto entry = findInArchives(keys.archive))
+    return Found{std::move(*entry), KernelOrigin::Archive};
+  bool isCompiled = false;
+  auto entry = disk->getOrMake(keys.local, [&] {
+    isCompiled = true;
+    return compileEntry(keys, compile);
+  });
+  if (!entry)
+    return entry.error();
+  return Found{std::move(*entry),
+               isCompiled ? KernelOrigin::Compiled : KernelOrigin::Disk};
+}
+
+cache::Result<KernelStore::KernelPtr> KernelStore::loadFound(const Found &found,
+                                                             Load &load) {
+  auto compiled = readEntry(found.entry);
+  if (!compiled)
+    return cache::Error{cache::ErrorKind::Damaged,
+                        llvm::toString(compiled.takeError())};
+  auto kernel = load(std::move(*compiled), found.entry, found.origin);
+  if (!kernel)
+    return toCacheError(
+        describeFailure(kernel.takeError(), FailureKind::Compile));
+  if (found.origin == KernelOrigin::Archive)
+    ++archiveHits;
+  if (found.origin == KernelOrigin::Disk)
+    ++diskHits;
+  return std::move(*kernel);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<KernelStore::KernelPtr>
+KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
+  auto make = [&]() -> cache::Result<KernelPtr> {
+    auto found = findOrCompile(keys, compile);
+    if (!found)
+      return found.error();
+    auto kernel = loadFound(*found, load);
+    if (kernel || kernel.error().kind != cache::ErrorKind::Damaged)
+      return kernel;
+    // Whole, and yet no kernel: made again.
+    if (disk)
+      disk->remove(keys.local);
+    auto entry = compileEntry(keys, compile);
+    if (!entry)
+      return entry.error();
+    return loadFound({std::move(*entry), KernelOrigin::Compiled}, load);
+  };
+  while (true) {
+    bool isOwn = false;
+    auto kernel = memory.getOrMake(keys.local, [&] {
+      isOwn = true;
+      return make();
+    });
+    if (kernel)
+      return std::move(*kernel);
+    if (isOwn || policy == JITPolicy::Forbid || !isRefusal(kernel.error()))
+      return takeError(kernel.error());
+  }
+}
+
+llvm::Expected<KernelStore::KernelPtr>
+KernelStore::lookUp(const KernelKeys &keys, Load load) {
+  auto notFound = [&] {
+    return Failure{FailureKind::NotFound,
+                   "the kernel is neither in memory nor in an archive nor on "
+                   "disk: key " +
+                       keys.local.digest().hex()};
+  };
+  auto make = [&]() -> cache::Result<KernelPtr> {
+    auto found = findMade(keys);
+    if (!found)
+      return toCacheError(notFound());
+    auto kernel = loadFound(*found, load);
+    if (!kernel && kernel.error().kind == cache::ErrorKind::Damaged)
+      return toCacheError(notFound());
+    return kernel;
+  };
+  // Whoever compiles it now is not waited for.
+  auto kernel =
+      memory.getOrMake(keys.local, make, std::chrono::steady_clock::now());
+  if (kernel)
+    return std::move(*kernel);
+  if (kernel.error().kind == cache::ErrorKind::Timeout)
+    return llvm::make_error<FailureError>(notFound());
+  return takeError(kernel.error());
+}
+
+llvm::Expected<cache::Entry> KernelStore::entry(const KernelKeys &keys,
+                                                Compile compile) {
+  auto found = findOrCompile(keys, compile);
+  if (!found)
+    return takeError(found.error());
+  return found->entry;
+}
+
+//===----------------------------------------------------------------------===//
+// Archives
+//===----------------------------------------------------------------------===//
+
+llvm::Error KernelStore::append(cache::ArchiveBuilder &builder,
+                                const KernelKeys &keys,
+                                const cache::Entry &entry) {
+  auto renamed = cache::Entry::make(keys.archive, build, entry.sections());
+  if (!renamed)
+    return fail(FailureKind::Archive, renamed.error().message);
+  if (auto done = builder.append(*renamed); !done)
+    return fail(FailureKind::Archive, done.error().message);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<cache::Archive>>
+KernelStore::openArchive(const std::string &path, const cache::Digest *pin) {
+  auto opened = cache::Archive::open(path, pin);
+  if (!opened)
+    return fail(FailureKind::Archive, opened.error().message);
+  std::shared_ptr<cache::Archive> archive = std::move(*opened);
+  if (archive->buildId() != build)
+    return fail(FailureKind::Archive,
+                "archive '" + path + "' requires the build " +
+                    archive->buildId() + " of the library, but this is " +
+                    build);
+  std::unique_lock lock(archivesMutex);
+  archives.insert(archives.begin(), archive);
+  return archive;
+}
+
+void KernelStore::closeArchive(const std::shared_ptr<cache::Archive> &archive) {
+  std::unique_lock lock(archivesMutex);
+  std::erase(archives, archive);
+}
+
+EngineCounters KernelStore::counters() const {
+  EngineCounters counts;
+  counts.memoryHits = memory.count(cache::MemoryEvent::Hit);
+  counts.memoryMisses = memory.count(cache::MemoryEvent::Miss);
+  counts.evictions = memory.count(cache::MemoryEvent::Evicted);
+  counts.archiveHits = archiveHits;
+  counts.diskHits = diskHits;
+  counts.compiles = compiles;
+  counts.compileFailures = compileFailures;
+  counts.compileNanoseconds = compileNanoseconds;
+  counts.forbidden = forbidden;
+  counts.kernelsInMemory = memory.size();
+  if (!disk)
+    return counts;
+  counts.stored = disk->count(cache::DiskEvent::Stored);
+  counts.storeFailures = disk->count(cache::DiskEvent::StoreFailed);
+  counts.damaged = disk->count(cache::DiskEvent::Damaged);
+  counts.peerWaits = disk->count(cache::DiskEvent::PeerWait);
+  counts.peerTimeouts = disk->count(cache::DiskEvent::PeerTimeout);
+  return counts;
+}
+
+} // namespace mla_jit

@@ -1,0 +1,99 @@
+//===- KernelStore.h --------------------------------------------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Where kernels come from: memory, archives, the disk, the compiler, in this
+// order; and what may be compiled at all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_KERNELSTORE_H
+#define MLA_JIT_SRC_KERNELSTORE_H
+
+#include "KernelEntry.h"
+#include "cache/Archive.h"
+#include "cache/DiskCache.h"
+#include "cache/MemoryCache.h"
+
+#include <atomic>
+#include <shared_mutex>
+
+namespace mla_jit {
+
+/// What a kernel is found by. An archive's keys say nothing of the assembler:
+/// it is made where there may be no driver, for machines that have one.
+struct KernelKeys {
+  cache::CacheKey local, archive;
+};
+
+/// Thread-safe. Callbacks run without a lock.
+class KernelStore {
+public:
+  using KernelPtr = std::shared_ptr<Kernel>;
+  /// Compiles to code that can be loaded.
+  using Compile = llvm::unique_function<llvm::Expected<CompileResult>()>;
+  /// Loads what was compiled, now or before.
+  using Load = llvm::unique_function<llvm::Expected<KernelPtr>(
+      CompileResult, const cache::Entry &, KernelOrigin)>;
+
+  KernelStore(const CacheOptions &options, JITPolicy policy,
+              std::function<void(const EngineEvent &)> onEvent);
+
+  /// The kernel that is in memory, or null.
+  KernelPtr find(const KernelKeys &keys) { return memory.find(keys.local); }
+  /// The kernel, compiled if it has to be and the policy lets it.
+  llvm::Expected<KernelPtr> obtain(const KernelKeys &keys, Compile compile,
+                                   Load load);
+  /// The kernel, unless it would have to be compiled: NotFound.
+  llvm::Expected<KernelPtr> lookUp(const KernelKeys &keys, Load load);
+  /// What would be loaded, compiled if it has to be and the policy lets it.
+  llvm::Expected<cache::Entry> entry(const KernelKeys &keys, Compile compile);
+
+  llvm::Error append(cache::ArchiveBuilder &builder, const KernelKeys &keys,
+                     const cache::Entry &entry);
+  llvm::Expected<std::shared_ptr<cache::Archive>>
+  openArchive(const std::string &path, const cache::Digest *pin);
+  void closeArchive(const std::shared_ptr<cache::Archive> &archive);
+
+  void setPolicy(JITPolicy value) { policy = value; }
+  JITPolicy currentPolicy() const { return policy; }
+  EngineCounters counters() const;
+  /// Drops kernels that nobody holds; how many.
+  size_t trim() { return memory.trim(); }
+  const std::string &buildId() const { return build; }
+
+private:
+  struct Found {
+    cache::Entry entry;
+    KernelOrigin origin;
+  };
+  std::optional<cache::Entry> findInArchives(const cache::CacheKey &key);
+  std::optional<Found> findMade(const KernelKeys &keys);
+  cache::Result<Found> findOrCompile(const KernelKeys &keys, Compile &compile);
+  cache::Result<cache::Entry> compileEntry(const KernelKeys &keys,
+                                           Compile &compile);
+  cache::Result<KernelPtr> loadFound(const Found &found, Load &load);
+  llvm::Error takeError(const cache::Error &error) const;
+  void tell(EngineEvent::Kind kind, const KernelKeys *keys, double seconds,
+            std::string message) const;
+  void openDisk(const CacheOptions &options);
+
+  std::string build;
+  cache::MemoryCache<Kernel> memory;
+  std::unique_ptr<cache::DiskCache> disk; // null: nothing is kept there
+  std::shared_mutex archivesMutex;
+  std::vector<std::shared_ptr<cache::Archive>> archives; // the newest first
+  std::atomic<JITPolicy> policy;
+  std::function<void(const EngineEvent &)> onEvent;
+  std::atomic<uint64_t> compiles = 0, compileFailures = 0, forbidden = 0,
+                        archiveHits = 0, diskHits = 0, compileNanoseconds = 0;
+};
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_SRC_KERNELSTORE_H

@@ -1,0 +1,344 @@
+//===- Arguments.cpp ------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// mla_args as the arguments of a kernel: tensors by the names of their fields,
+// views where a kernel wants another shape of the same memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+#include "SpecText.h"
+
+#include <cmath>
+
+namespace mla_jit::capi {
+
+namespace {
+struct TensorField {
+  const char *name;
+  mla_tensor mla_args::*member;
+};
+} // namespace
+
+#define MLA_FIELD(name) {#name, &mla_args::name}
+static constexpr TensorField kTensors[] = {MLA_FIELD(q),
+                                           MLA_FIELD(q_rope),
+                                           MLA_FIELD(k),
+                                           MLA_FIELD(k_rope),
+                                           MLA_FIELD(v),
+                                           MLA_FIELD(out),
+                                           MLA_FIELD(lse),
+                                           MLA_FIELD(q_offsets),
+                                           MLA_FIELD(seq_lens),
+                                           MLA_FIELD(kv_start),
+                                           MLA_FIELD(table),
+                                           MLA_FIELD(v_table),
+                                           MLA_FIELD(table_rows),
+                                           MLA_FIELD(kv_indptr),
+                                           MLA_FIELD(kv_indices),
+                                           MLA_FIELD(indices),
+                                           MLA_FIELD(topk_lens),
+                                           MLA_FIELD(extra_k),
+                                           MLA_FIELD(extra_indices),
+                                           MLA_FIELD(extra_topk_lens),
+                                           MLA_FIELD(q_scales),
+                                           MLA_FIELD(k_scales),
+                                           MLA_FIELD(sink),
+                                           MLA_FIELD(mask),
+                                           MLA_FIELD(mask_indptr),
+                                           MLA_FIELD(alibi),
+                                           MLA_FIELD(cp_global_lens)};
+#undef MLA_FIELD
+
+static constexpr const char *kScalars[] = {"softmax_scale", "num_splits",
+                                           "window"};
+
+static bool isField(std::string_view name) {
+  return llvm::any_of(kTensors,
+                      [&](const TensorField &f) { return name == f.name; }) ||
+         llvm::is_contained(kScalars, name);
+}
+
+static llvm::Expected<Tensor> toTensor(const char *name,
+                                       const mla_tensor &given) {
+  if (given.rank < 0 || given.rank > Tensor::kMaxRank)
+    return invalid("argument '{0}' requires a rank of 0 to {1}, but got {2}",
+                   name, +Tensor::kMaxRank, given.rank);
+  Tensor tensor;
+  tensor.data = given.data;
+  tensor.dtype = toDType(given.dtype);
+  tensor.rank = given.rank;
+  std::copy_n(given.shape, tensor.rank, tensor.shape.begin());
+  std::copy_n(given.stride, tensor.rank, tensor.stride.begin());
+  if (given.dtype != MLA_NONE && !tensor.given())
+    return invalid("argument '{0}' requires element type f32, f16, bf16, i32 "
+                   "or i64, but got type {1}",
+                   name, given.dtype);
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// What kernels have no use for
+//===----------------------------------------------------------------------===//
+
+/// Fields that are not 0 though no kernel can do what they ask for.
+static llvm::Error checkRefused(const mla_args &args) {
+  struct {
+    const char *name;
+    bool isSet;
+  } const kRefused[] = {
+      {"scale_dev", args.scale_dev != nullptr},
+      {"lse_empty_posinf", args.lse_empty_posinf != 0},
+      {"q_scale", args.q_scale != nullptr},
+      {"k_scale", args.k_scale != nullptr},
+      {"k_rope_scale", args.k_rope_scale != nullptr},
+      {"v_scale", args.v_scale != nullptr},
+      {"out_scale", args.out_scale != nullptr},
+      {"chunk", args.chunk != 0},
+      {"softcap", args.softcap != 0},
+      {"cp_world", args.cp_world != 0 && args.cp_world != 1},
+      {"cp_rank", args.cp_rank != 0},
+      {"cp_interleave", args.cp_interleave != 0},
+      {"schedule", args.schedule != nullptr},
+  };
+  for (auto [name, isSet] : kRefused)
+    if (isSet)
+      return unsupported("argument '{0}' requires 0 or null: no kernel takes "
+                         "it yet",
+                         name);
+  if (args.lse_base == 2)
+    return unsupported("argument 'lse_base' requires 0 (base e): no kernel "
+                       "writes base 2 yet");
+  if (args.lse_base != 0)
+    return invalid("argument 'lse_base' requires 0 (base e) or 2, but got {0}",
+                   args.lse_base);
+  constexpr uint32_t kPDL = MLA_LAUNCH_PDL_WAIT | MLA_LAUNCH_PDL_TRIGGER;
+  if (args.flags & kPDL)
+    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_*: "
+                       "launches do not overlap with others yet");
+  if (args.flags & ~(kPDL | MLA_LAUNCH_CHECK))
+    return invalid("argument 'flags' requires MLA_LAUNCH_*, but got {0:x}",
+                   args.flags);
+  return llvm::Error::success();
+}
+
+static llvm::Error checkNumbers(const mla_args &args, bool isRagged) {
+  for (auto [name, value] :
+       {std::pair<const char *, int64_t>{"batch", args.batch},
+        {"total_q", args.total_q},
+        {"q_len", args.q_len},
+        {"kv_len", args.kv_len},
+        {"num_splits", args.num_splits},
+        {"max_ctas", args.max_ctas},
+        {"num_named", args.num_named}})
+    if (value < 0)
+      return invalid("argument '{0}' requires at least 0, but got {1}", name,
+                     value);
+  if (!isRagged && args.total_q != int64_t(args.batch) * args.q_len)
+    return invalid("argument 'total_q' requires batch x q_len = {0}, but got "
+                   "{1}",
+                   int64_t(args.batch) * args.q_len, args.total_q);
+  if (!std::isfinite(args.softmax_scale))
+    return invalid("argument 'softmax_scale' requires a finite number, but "
+                   "got {0}",
+                   args.softmax_scale);
+  if (args.num_named && !args.named)
+    return invalid("argument 'named' requires {0} arguments, but got null",
+                   args.num_named);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// [t, ...] as [b, s, ...], for kernels of a uniform number of queries.
+static llvm::Error splitRows(const char *name, Tensor &tensor, int rank,
+                             const mla_args &args) {
+  if (tensor.rank != rank - 1)
+    return llvm::Error::success();
+  if (tensor.shape[0] != args.total_q)
+    return invalid("argument '{0}' requires dimension 0 to be total_q = {1}, "
+                   "but got {2}",
+                   name, args.total_q, tensor.describe());
+  for (int dim = tensor.rank++; dim > 0; --dim) {
+    tensor.shape[dim] = tensor.shape[dim - 1];
+    tensor.stride[dim] = tensor.stride[dim - 1];
+  }
+  tensor.shape[0] = args.batch;
+  tensor.shape[1] = args.q_len;
+  tensor.stride[0] = tensor.stride[1] * args.q_len;
+  return llvm::Error::success();
+}
+
+/// The first columns of a whole tensor, and the rest as the rope part.
+static void splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
+                         int64_t width) {
+  int last = whole.rank - 1;
+  if (rope.given() || last < 0 || whole.shape[last] != latent + width)
+    return;
+  rope = whole;
+  rope.shape[last] = width;
+  whole.shape[last] = latent;
+  if (whole.data)
+    rope.data = static_cast<char *>(whole.data) +
+                latent * whole.stride[last] * byteSize(whole.dtype);
+}
+
+namespace {
+
+/// Fills in the arguments of one launch.
+class Filler {
+public:
+  Filler(const mla_args &args, const KernelInfo &info, Arguments &arguments)
+      : args(args), info(info), arguments(arguments) {}
+
+  llvm::Error run();
+
+private:
+  const ArgumentInfo *find(std::string_view name) const {
+    int index = info.find(name);
+    return index < 0 ? nullptr : &info.arguments[index];
+  }
+  bool isRagged() const { return find("q_offsets"); }
+  llvm::Error readTensors();
+  llvm::Error setTensors();
+  llvm::Error setScalars();
+  llvm::Error setNamed();
+  Tensor &of(std::string_view name);
+  void splitRope(std::string_view whole, std::string_view rope);
+
+  const mla_args &args;
+  const KernelInfo &info;
+  Arguments &arguments;
+  std::array<Tensor, std::size(kTensors)> tensors;
+};
+
+} // namespace
+
+Tensor &Filler::of(std::string_view name) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (name == kTensors[i].name)
+      return tensors[i];
+  llvm_unreachable("a field that is not listed");
+}
+
+void Filler::splitRope(std::string_view whole, std::string_view rope) {
+  const ArgumentInfo *first = find(whole), *second = find(rope);
+  if (first && second)
+    splitColumns(of(whole), of(rope), first->shape[first->rank - 1],
+                 second->shape[second->rank - 1]);
+}
+
+llvm::Error Filler::readTensors() {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto &[name, member] = kTensors[i];
+    auto tensor = toTensor(name, args.*member);
+    if (!tensor)
+      return tensor.takeError();
+    tensors[i] = *tensor;
+  }
+  if (!isRagged())
+    for (const char *name : {"q", "q_rope", "out", "lse"})
+      if (Tensor &tensor = of(name); find(name) && tensor.given())
+        if (llvm::Error error = splitRows(name, tensor, find(name)->rank, args))
+          return error;
+  splitRope("q", "q_rope");
+  splitRope("k", "k_rope");
+  // An lse that is not wanted is one without memory.
+  if (Tensor &lse = of("lse"); find("lse") && !lse.given()) {
+    lse = of("out");
+    lse.data = nullptr;
+    lse.dtype = DType::F32;
+    lse.rank -= lse.rank > 0;
+    if (lse.rank > 0)
+      lse.stride[lse.rank - 1] = 1;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Filler::setTensors() {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const char *name = kTensors[i].name;
+    bool isTaken = find(name);
+    if (!isTaken && tensors[i].given())
+      return invalid("argument '{0}' requires a spec that has it, but this "
+                     "kernel takes none: it got {1}",
+                     name, tensors[i].describe());
+    if (!isTaken)
+      continue;
+    if (!tensors[i].given())
+      return invalid("argument '{0}' requires a tensor, but got none", name);
+    if (llvm::Error error = arguments.set(name, tensors[i]))
+      return error;
+  }
+  if (arguments.batch() != args.batch)
+    return invalid("argument 'batch' requires that of seq_lens, {0}, but got "
+                   "{1}",
+                   arguments.batch(), args.batch);
+  if (isRagged() && of("q").shape[0] != args.total_q)
+    return invalid("argument 'total_q' requires the rows of q, {0}, but got "
+                   "{1}",
+                   of("q").shape[0], args.total_q);
+  return llvm::Error::success();
+}
+
+llvm::Error Filler::setScalars() {
+  if (args.window && !find("window"))
+    return invalid("argument 'window' requires a spec with MLA_MASK_WINDOW, "
+                   "but got {0}",
+                   args.window);
+  for (auto [name, value] :
+       {std::pair<const char *, double>{"softmax_scale", args.softmax_scale},
+        {"num_splits", args.num_splits},
+        {"window", args.window}})
+    if (find(name))
+      if (llvm::Error error = arguments.set(name, value))
+        return error;
+  arguments.limitWorkers(args.max_ctas);
+  return llvm::Error::success();
+}
+
+llvm::Error Filler::setNamed() {
+  for (int32_t i = 0; i < args.num_named; ++i) {
+    const mla_named_arg &given = args.named[i];
+    if (!given.name || isField(given.name))
+      return invalid("argument 'named' requires names of arguments of "
+                     "score_mod, but got '{0}'",
+                     given.name ? given.name : "(null)");
+    auto tensor = toTensor(given.name, given.tensor);
+    if (!tensor)
+      return tensor.takeError();
+    if (llvm::Error error = tensor->given()
+                                ? arguments.set(given.name, *tensor)
+                                : arguments.set(given.name, given.scalar))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Filler::run() {
+  if (llvm::Error error = checkRefused(args))
+    return error;
+  if (llvm::Error error = checkNumbers(args, isRagged()))
+    return error;
+  if (llvm::Error error = readTensors())
+    return error;
+  if (llvm::Error error = setTensors())
+    return error;
+  if (llvm::Error error = setScalars())
+    return error;
+  return setNamed();
+}
+
+llvm::Error fillArguments(const mla_args &args, Arguments &arguments) {
+  return Filler(args, *arguments.kernelInfo(), arguments).run();
+}
+
+} // namespace mla_jit::capi

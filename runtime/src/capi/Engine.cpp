@@ -1,0 +1,308 @@
+//===- Engine.cpp ---------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../cache/Archive.h"
+#include "EngineOptions.h"
+#include "Handles.h"
+#include "SpecText.h"
+
+using namespace mla_jit;
+using namespace mla_jit::capi;
+
+/// The caller's spec, and what the engine compiles for it.
+namespace {
+struct ReadSpec {
+  mla_spec given;
+  Spec spec;
+};
+} // namespace
+
+static llvm::Expected<ReadSpec> readSpec(const mla_engine *engine,
+                                         const mla_spec *spec) {
+  if (llvm::Error error = require(engine, "engine"))
+    return std::move(error);
+  auto given = readStruct(spec, "spec");
+  if (!given)
+    return given.takeError();
+  auto converted = toSpec(*given, engine->shared->target);
+  if (!converted)
+    return converted.takeError();
+  return ReadSpec{*given, std::move(*converted)};
+}
+
+/// `count` structs, each of the size that the first says.
+static llvm::Expected<std::vector<ReadSpec>>
+readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count) {
+  if (count < 0)
+    return invalid("argument 'count' requires at least 0, but got {0}", count);
+  std::vector<ReadSpec> read;
+  for (int32_t i = 0; i < count; ++i) {
+    if (llvm::Error error = require(specs, "specs"))
+      return std::move(error);
+    const char *place =
+        reinterpret_cast<const char *>(specs) + size_t(i) * specs->size;
+    auto spec = readSpec(engine, reinterpret_cast<const mla_spec *>(place));
+    if (!spec) {
+      Failure failure = describeFailure(spec.takeError());
+      failure.message = llvm::formatv("spec {0}: {1}", i, failure.message);
+      return llvm::make_error<FailureError>(std::move(failure));
+    }
+    read.push_back(std::move(*spec));
+  }
+  return read;
+}
+
+//===----------------------------------------------------------------------===//
+// Engines
+//===----------------------------------------------------------------------===//
+
+mla_code mla_engine_create(const mla_engine_options *given, mla_engine **engine,
+                           mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  *engine = nullptr;
+  mla_engine_options defaults;
+  MLA_INIT(&defaults);
+  auto read = readStruct(given ? given : &defaults, "options");
+  if (!read)
+    return report(status, read.takeError());
+  auto options = toOptions(*read);
+  if (!options)
+    return report(status, options.takeError());
+  *engine =
+      new mla_engine(std::move(*options), read->target ? read->target : "host");
+  return succeed(status);
+}
+
+void mla_engine_destroy(mla_engine *engine) { delete engine; }
+
+mla_code mla_engine_set_policy(mla_engine *engine, int32_t policy,
+                               mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  auto read = toPolicy(policy);
+  if (!read)
+    return report(status, read.takeError());
+  engine->engine.setPolicy(*read);
+  return succeed(status);
+}
+
+mla_code mla_engine_counters(mla_engine *engine, mla_counters *counters,
+                             mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  if (llvm::Error error = checkStruct(counters, "counters"))
+    return report(status, std::move(error));
+  EngineCounters counts = engine->engine.counters();
+  mla_counters told = {};
+  told.memory_hits = counts.memoryHits;
+  told.memory_misses = counts.memoryMisses;
+  told.evictions = counts.evictions;
+  told.archive_hits = counts.archiveHits;
+  told.disk_hits = counts.diskHits;
+  told.compiles = counts.compiles;
+  told.compile_failures = counts.compileFailures;
+  told.compile_ns = counts.compileNanoseconds;
+  told.forbidden = counts.forbidden;
+  told.stored = counts.stored;
+  told.store_failures = counts.storeFailures;
+  told.damaged = counts.damaged;
+  told.peer_waits = counts.peerWaits;
+  told.peer_timeouts = counts.peerTimeouts;
+  told.kernels_in_memory = counts.kernelsInMemory;
+  told.launches = engine->shared->launches;
+  told.launch_failures = engine->shared->failures;
+  writeStruct(counters, told);
+  return succeed(status);
+}
+
+mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
+                         mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  uint64_t count = engine->engine.trim();
+  if (unloaded)
+    *unloaded = count;
+  return succeed(status);
+}
+
+//===----------------------------------------------------------------------===//
+// Specs
+//===----------------------------------------------------------------------===//
+
+mla_code mla_spec_to_text(const mla_spec *spec, char *text, size_t *bytes,
+                          mla_status *status) {
+  auto given = readStruct(spec, "spec");
+  if (!given)
+    return report(status, given.takeError());
+  return report(status, copyText(writeSpecText(*given), text, bytes));
+}
+
+mla_code mla_spec_from_text(mla_engine *engine, const char *text,
+                            mla_spec *spec, mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  if (llvm::Error error = require(text, "text"))
+    return report(status, std::move(error));
+  if (llvm::Error error = checkStruct(spec, "spec"))
+    return report(status, std::move(error));
+  auto read = readSpecText(text, [&](std::string kept) {
+    std::lock_guard lock(engine->mutex);
+    return engine->strings.insert(std::move(kept)).first->c_str();
+  });
+  if (!read)
+    return report(status, read.takeError());
+  writeStruct(spec, *read);
+  return succeed(status);
+}
+
+mla_code mla_is_supported(mla_engine *engine, const mla_spec *spec,
+                          mla_status *status) {
+  auto read = readSpec(engine, spec);
+  if (!read)
+    return report(status, read.takeError());
+  return report(status, engine->engine.describe(read->spec).takeError());
+}
+
+mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
+                       int32_t totalQ, mla_sizes *sizes, mla_status *status) {
+  auto read = readSpec(engine, spec);
+  if (!read)
+    return report(status, read.takeError());
+  if (llvm::Error error = checkStruct(sizes, "sizes"))
+    return report(status, std::move(error));
+  const mla_spec &given = read->given;
+  for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
+    if (value < 0)
+      return report(status,
+                    invalid("argument '{0}' requires at least 0, but got {1}",
+                            name, value));
+  int64_t requests = batch ? batch : given.max_batch;
+  int64_t queries = totalQ ? totalQ : given.max_total_q;
+  if (!queries) // all requests are as long as one can be
+    queries = requests * std::max(given.max_q_len, 1);
+  auto bytes = engine->engine.workspaceBound(read->spec, requests, queries,
+                                             given.max_splits);
+  if (!bytes)
+    return report(status, bytes.takeError());
+  mla_sizes told = {};
+  told.alignment = engine->engine.workspaceAlignment();
+  told.workspace_bytes = *bytes;
+  writeStruct(sizes, told);
+  return succeed(status);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+using Obtain =
+    llvm::Expected<std::shared_ptr<Kernel>> (Engine::*)(const Spec &);
+
+static mla_code obtain(mla_engine *engine, const mla_spec *spec,
+                       mla_kernel **kernel, mla_status *status,
+                       Obtain function) {
+  if (llvm::Error error = require(kernel, "kernel"))
+    return report(status, std::move(error));
+  *kernel = nullptr;
+  auto read = readSpec(engine, spec);
+  if (!read)
+    return report(status, read.takeError());
+  auto found = (engine->engine.*function)(read->spec);
+  if (!found)
+    return report(status, found.takeError());
+  *kernel = makeHandle(*engine, std::move(*found), read->given);
+  return succeed(status);
+}
+
+mla_code mla_prepare(mla_engine *engine, const mla_spec *spec,
+                     mla_kernel **kernel, mla_status *status) {
+  return obtain(engine, spec, kernel, status, &Engine::prepare);
+}
+
+mla_code mla_lookup(mla_engine *engine, const mla_spec *spec,
+                    mla_kernel **kernel, mla_status *status) {
+  return obtain(engine, spec, kernel, status, &Engine::lookUp);
+}
+
+mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
+                          int32_t count, mla_kernel **kernels,
+                          int (*progress)(void *, int32_t, int32_t), void *user,
+                          mla_status *status) {
+  if (count > 0)
+    if (llvm::Error error = require(kernels, "kernels"))
+      return report(status, std::move(error));
+  for (int32_t i = 0; i < count; ++i)
+    kernels[i] = nullptr;
+  auto read = readSpecs(engine, specs, count);
+  if (!read)
+    return report(status, read.takeError());
+  std::vector<Spec> converted;
+  for (const ReadSpec &spec : *read)
+    converted.push_back(spec.spec);
+  auto made = engine->engine.prepareMany(converted, [&](size_t done) {
+    return !progress || progress(user, static_cast<int32_t>(done), count) == 0;
+  });
+  llvm::Error first = llvm::Error::success();
+  for (int32_t i = 0; i < count; ++i) {
+    if (made[i])
+      kernels[i] = makeHandle(*engine, std::move(*made[i]), (*read)[i].given);
+    else if (first)
+      llvm::consumeError(made[i].takeError());
+    else
+      first = made[i].takeError();
+  }
+  return report(status, std::move(first));
+}
+
+//===----------------------------------------------------------------------===//
+// Archives
+//===----------------------------------------------------------------------===//
+
+mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
+                           int32_t count, const char *path,
+                           mla_status *status) {
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  if (llvm::Error error = require(path, "path"))
+    return report(status, std::move(error));
+  auto read = readSpecs(engine, specs, count);
+  if (!read)
+    return report(status, read.takeError());
+  std::vector<Spec> converted;
+  for (const ReadSpec &spec : *read)
+    converted.push_back(spec.spec);
+  return report(status, engine->engine.buildArchive(converted, path));
+}
+
+mla_code mla_archive_open(mla_engine *engine, const char *path,
+                          const uint8_t sha256[32], mla_archive **archive,
+                          mla_status *status) {
+  if (llvm::Error error = require(archive, "archive"))
+    return report(status, std::move(error));
+  *archive = nullptr;
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  if (llvm::Error error = require(path, "path"))
+    return report(status, std::move(error));
+  cache::Digest pin;
+  if (sha256)
+    std::copy_n(sha256, pin.bytes.size(), pin.bytes.begin());
+  auto opened = engine->engine.openArchive(path, sha256 ? &pin : nullptr);
+  if (!opened)
+    return report(status, opened.takeError());
+  *archive = new mla_archive{engine, std::move(*opened)};
+  return succeed(status);
+}
+
+void mla_archive_close(mla_archive *archive) {
+  if (!archive)
+    return;
+  archive->engine->engine.closeArchive(archive->archive);
+  delete archive;
+}

@@ -1,0 +1,67 @@
+//===- Handles.h ------------------------------------------------*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What the handles of the C interface are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_CAPI_HANDLES_H
+#define MLA_JIT_SRC_CAPI_HANDLES_H
+
+#include "Status.h"
+#include "mla_jit/Engine.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace mla_jit::capi {
+
+/// What an engine's kernels have of it; they may outlive it.
+struct SharedState {
+  explicit SharedState(std::string target) : target(std::move(target)) {}
+  const std::string target; ///< as the option says it
+  std::atomic<uint64_t> launches = 0, failures = 0;
+};
+
+/// A kernel as a handle of the caller's, with one reference.
+mla_kernel *makeHandle(const mla_engine &engine, std::shared_ptr<Kernel> kernel,
+                       const mla_spec &spec);
+
+/// The launch that `args` describe, for a kernel; an error names the field that
+/// is wrong, or that the kernel has no use for.
+llvm::Error fillArguments(const mla_args &args, Arguments &arguments);
+
+} // namespace mla_jit::capi
+
+struct mla_engine {
+  mla_engine(mla_jit::EngineOptions options, std::string target)
+      : engine(std::move(options)),
+        shared(
+            std::make_shared<mla_jit::capi::SharedState>(std::move(target))) {}
+
+  mla_jit::Engine engine;
+  const std::shared_ptr<mla_jit::capi::SharedState> shared;
+  std::mutex mutex;
+  std::set<std::string> strings; ///< of specs that were read from text
+};
+
+struct mla_kernel {
+  std::atomic<int64_t> references = 1;
+  std::shared_ptr<mla_jit::Kernel> kernel;
+  std::shared_ptr<mla_jit::capi::SharedState> shared;
+  bool isScheduleGiven = false;
+};
+
+struct mla_archive {
+  mla_engine *engine;
+  std::shared_ptr<mla_jit::cache::Archive> archive;
+};
+
+#endif // MLA_JIT_SRC_CAPI_HANDLES_H

@@ -1,0 +1,141 @@
+//===- Kernel.cpp ---------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+
+#include <cmath>
+
+using namespace mla_jit;
+using namespace mla_jit::capi;
+
+mla_kernel *capi::makeHandle(const mla_engine &engine,
+                             std::shared_ptr<Kernel> kernel,
+                             const mla_spec &spec) {
+  auto *handle = new mla_kernel;
+  handle->isScheduleGiven = spec.schedule != nullptr;
+  handle->kernel = std::move(kernel);
+  handle->shared = engine.shared;
+  return handle;
+}
+
+void mla_kernel_retain(mla_kernel *kernel) {
+  if (kernel)
+    ++kernel->references;
+}
+
+void mla_kernel_release(mla_kernel *kernel) {
+  if (kernel && --kernel->references == 0)
+    delete kernel;
+}
+
+static double secondsOf(const Kernel &kernel, bool isLoading) {
+  double seconds = 0;
+  for (const StageTime &time : kernel.compileTimes())
+    if (time.isLoading == isLoading)
+      seconds += time.seconds;
+  return seconds;
+}
+
+mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
+                             mla_kernel_info *info, mla_status *status) {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
+    if (value < 0)
+      return report(status,
+                    invalid("argument '{0}' requires at least 0, but got {1}",
+                            name, value));
+  if (llvm::Error error = checkStruct(info, "info"))
+    return report(status, std::move(error));
+  const Kernel &kernel = *handle->kernel;
+  const KernelInfo &known = *kernel.info();
+  mla_kernel_info told = {};
+  told.origin = static_cast<int32_t>(kernel.origin());
+  copyInto(told.target, handle->shared->target);
+  copyInto(told.digest, kernel.digest());
+  copyInto(told.variant, "only"); // one for all sizes
+  copyInto(told.schedule, known.schedule);
+  copyInto(told.schedule_reason,
+           handle->isScheduleGiven
+               ? "given by the spec"
+               : llvm::formatv("chosen by the cost model of {0} for {1} query "
+                               "heads a KV head",
+                               handle->shared->target, known.group)
+                     .str());
+  told.num_entries = static_cast<int32_t>(known.entries.size());
+  told.num_workers = kernel.numWorkers();
+  if (!known.entries.empty()) {
+    const KernelInfo::Entry &first = known.entries.front();
+    copyInto(told.symbol, first.symbol);
+    told.threads = first.launch.threads;
+    told.ctas_per_sm = known.chip.empty() ? 0 : first.launch.ctasPerWorker;
+    told.shared_bytes = first.launch.sharedBytes;
+  }
+  told.code_bytes = kernel.codeBytes();
+  told.device_bytes = kernel.deviceBytes();
+  told.compile_seconds = secondsOf(kernel, /*isLoading=*/false);
+  told.load_seconds = secondsOf(kernel, /*isLoading=*/true);
+  told.num_warnings = static_cast<int32_t>(known.warnings.size());
+  writeStruct(info, told);
+  return succeed(status);
+}
+
+mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
+                              char *content, size_t *bytes,
+                              mla_status *status) {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  if (llvm::Error error = require(stage, "stage"))
+    return report(status, std::move(error));
+  auto found = handle->kernel->stage(stage);
+  if (!found)
+    return report(status, found.takeError());
+  return report(status, copyText(*found, content, bytes));
+}
+
+static llvm::Error launch(const Kernel &kernel, void *stream,
+                          const mla_args *args) {
+  auto given = readStruct(args, "args");
+  if (!given)
+    return given.takeError();
+  Arguments arguments(kernel.info());
+  if (llvm::Error error = fillArguments(*given, arguments))
+    return error;
+  size_t needed =
+      kernel.workspaceBound(given->batch, given->total_q, given->num_splits);
+  if (given->workspace_bytes < needed)
+    return fail(FailureKind::Workspace,
+                llvm::formatv("argument 'workspace_bytes' requires {0}, but "
+                              "got {1}",
+                              needed, given->workspace_bytes)
+                    .str());
+  if (given->flags & MLA_LAUNCH_CHECK) {
+    if (!kernel.info()->chip.empty())
+      return unsupported("argument 'flags' requires no MLA_LAUNCH_CHECK for a "
+                         "kernel of a GPU: its tensors cannot be read here");
+    if (llvm::Error error = arguments.checkContents())
+      return error;
+  }
+  // Nothing to compute, and null pointers are legal.
+  if (given->batch == 0 || given->total_q == 0)
+    return arguments.check();
+  return kernel.launch(arguments, given->workspace, given->workspace_bytes,
+                       stream);
+}
+
+mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
+                    mla_status *status) {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  if (llvm::Error error = launch(*handle->kernel, stream, args)) {
+    ++handle->shared->failures;
+    return report(status, std::move(error));
+  }
+  handle->shared->launches.fetch_add(1, std::memory_order_relaxed);
+  return succeed(status);
+}

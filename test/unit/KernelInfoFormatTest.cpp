@@ -1,0 +1,48 @@
+//===- KernelInfoFormatTest.cpp -------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/src/KernelInfoFormat.h"
+#include "../../runtime/src/Processors.h"
+#include "SmallKernel.h"
+
+using namespace mla_jit;
+
+TEST(KernelInfoFormatTest, SurvivesEveryCut) {
+  auto kernel = llvm::cantFail(smallEngine().prepare(smallSpec()));
+  KernelInfo info = *kernel->info();
+  info.chip = "sm_90a";
+  info.warnings = {"C7510", ""};
+  info.entries[0].launch = {192, 1 << 17, 2, true};
+  info.entries[0].params[0].map = {3, {0, 2, 1, 0}, 64, 576, 128};
+  std::string bytes = writeKernelInfo(info);
+  auto read = readKernelInfo(bytes);
+  ASSERT_TRUE(bool(read)) << textOf(read.takeError());
+  EXPECT_EQ(writeKernelInfo(**read), bytes);
+  EXPECT_EQ((*read)->arguments.size(), info.arguments.size());
+  EXPECT_EQ((*read)->entries[0].launch.sharedBytes, 1 << 17);
+  EXPECT_EQ((*read)->entries[0].params[0].map.swizzle, 128);
+  EXPECT_EQ((*read)->schedule, info.schedule);
+
+  for (size_t cut = 0; cut < bytes.size(); ++cut)
+    EXPECT_NE(textOf(readKernelInfo(bytes.substr(0, cut)).takeError()), "");
+  EXPECT_NE(textOf(readKernelInfo(bytes + "x").takeError()), "");
+  // Any other byte is an error or another kernel, never a crash.
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(~changed[i]);
+    llvm::consumeError(readKernelInfo(changed).takeError());
+  }
+}
+
+TEST(ProcessorsTest, Quotas) {
+  EXPECT_EQ(processorsOfQuota("max 100000\n"), 0);
+  EXPECT_EQ(processorsOfQuota("150000 100000\n"), 2);
+  EXPECT_EQ(processorsOfQuota("50000 100000\n"), 1);
+  EXPECT_EQ(processorsOfQuota(""), 0);
+  EXPECT_GE(usableProcessors(), 1);
+}
