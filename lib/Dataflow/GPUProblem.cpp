@@ -14,6 +14,8 @@ using namespace mlir::mla;
 
 /// Rows that a swizzle of 128 bytes repeats after: what boxes are multiples of.
 static constexpr int64_t kBoxHeads = 8;
+/// Fewest keys of a box: lower ones are too many to a tile.
+static constexpr int64_t kBoxKeys = 16;
 
 static std::string print(Type type) {
   std::string text;
@@ -36,15 +38,16 @@ static bool hasAlignedStrides(MemRefType type, bool promised) {
   });
 }
 
-/// Why a part of k cannot be copied by TMA in boxes of whole tiles, or nothing:
-/// a tile has to lie in one page, and strides have to be multiples of 16 bytes.
+/// Why a part of k cannot be copied by TMA, or nothing: a tile has to be few
+/// boxes that lie in one page each, and strides have to be multiples of 16
+/// bytes.
 /// `paged`: the first dimension is pages, not requests.
 static std::optional<std::string> whyNotTMA(MemRefType part, bool paged,
                                             bool promised) {
-  if (paged && (part.isDynamicDim(1) || part.getDimSize(1) % kTileKeys))
+  if (paged && (part.isDynamicDim(1) || part.getDimSize(1) % kBoxKeys))
     return llvm::formatv("pages of a static multiple of {0} keys are required, "
                          "but k is {1}",
-                         kTileKeys, print(part))
+                         kBoxKeys, print(part))
         .str();
   if (!hasAlignedStrides(part, promised))
     return "strides of multiples of 16 bytes are required, but k is " +

@@ -65,6 +65,9 @@ static cuda::Swizzle swizzleOf(int64_t bytes) {
   }
 }
 
+/// What TMA asks strides to be multiples of.
+static constexpr int64_t kStrideBytes = 16;
+
 namespace {
 /// Adds the dimensions of a map, innermost first.
 class MapBuilder {
@@ -126,10 +129,18 @@ makeTensorMapSpec(const KernelInfo::TensorMap &map, const Tensor &given,
   if (columns > 1 && tensor.stride[columnDim] != 1)
     return refuse("requires contiguous columns, but they have stride " +
                   llvm::Twine(tensor.stride[columnDim]));
+  for (int i = 0; i + 1 < map.rank; ++i) {
+    int dim = map.dims[i];
+    if (tensor.shape[dim] > 1 && tensor.stride[dim] * bytes % kStrideBytes)
+      return refuse(
+          "requires strides of multiples of 16 bytes, but dimension " +
+          llvm::Twine(dim) + " of " + given.describe() + " has a stride of " +
+          llvm::Twine(tensor.stride[dim] * bytes));
+  }
   // Where a dimension has one element its stride may be anything; TMA looks at
   // it all the same.
   auto strideOf = [&](int dim) {
-    int64_t aligned = llvm::alignTo(columns * bytes, 16);
+    int64_t aligned = llvm::alignTo(columns * bytes, kStrideBytes);
     return tensor.shape[dim] == 1 ? aligned : tensor.stride[dim] * bytes;
   };
 

@@ -195,6 +195,24 @@ TEST(TensorMapSpecTest, StridesOfOneElementDoNotMatter) {
   EXPECT_EQ(refusal(k), "");
 }
 
+TEST(TensorMapSpecTest, TakesPoolsWithGaps) {
+  Tensor k = keys();
+  k.stride[1] = 656;          // a row has more than its columns
+  k.stride[0] = 70 * 656 + 8; // and a page more than its rows
+  auto spec = cuda::get(makeTensorMapSpec(mapOfK(), k, "k"));
+  EXPECT_EQ(spec.strides,
+            (std::array<uint64_t, 4>{2 * 656, 128, 1152, 2 * (70 * 656 + 8)}));
+}
+
+TEST(TensorMapSpecTest, LowBoxesOfSmallPages) {
+  Info::TensorMap map = mapOfK();
+  map.boxRows = 16;
+  map.boxColumns = 64;
+  auto spec = cuda::get(makeTensorMapSpec(map, keys({100, 16, 1, 576}), "k"));
+  EXPECT_EQ(spec.dims, (std::array<uint64_t, 5>{576, 16, 1, 100}));
+  EXPECT_EQ(spec.box, (std::array<uint32_t, 5>{64, 16, 1, 1}));
+}
+
 TEST(TensorMapSpecTest, EmptyTensorsGetALegalView) {
   EXPECT_EQ(refusal(keys({0, 64, 1, 576})), "");
   Tensor k = keys({0, 64, 1, 576});
@@ -210,7 +228,11 @@ TEST(TensorMapSpecTest, RefusesWhatTMACannotTake) {
   };
   Tensor k = keys();
   k.stride[1] = 577;
-  expectRefusal(k, "multiple of 16 bytes, but got 1154");
+  expectRefusal(k, "dimension 1 of bf16[100, 64, 1, 576] has a stride of 1154");
+  k = keys();
+  k.stride[0] += 4;
+  expectRefusal(k,
+                "dimension 0 of bf16[100, 64, 1, 576] has a stride of 73736");
   k = keys();
   k.data = reinterpret_cast<void *>(0x20002);
   expectRefusal(k, "multiple of 16, but got 0x20002");
@@ -313,7 +335,25 @@ TEST_F(CudaKernelTest, ChecksAllTensorsBeforeTheFirstLaunch) {
   cuda::Failure failure = run(*state, arguments);
   EXPECT_TRUE(failure.says("argument 'k'")) << failure.message;
   EXPECT_TRUE(failure.says("1160")) << failure.message;
+  k = keys();
+  k.data = reinterpret_cast<void *>(0x20008);
+  llvm::cantFail(arguments.set("k", k));
+  failure = run(*state, arguments);
+  EXPECT_TRUE(failure.says("argument 'k'")) << failure.message;
+  EXPECT_TRUE(failure.says("got 0x20008")) << failure.message;
   EXPECT_TRUE(fake->launches.empty());
+}
+
+TEST_F(CudaKernelTest, TensorMapsAreOfThePoolThatIsPassed) {
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  for (uintptr_t address : {0x20000ul, 0x7f0000000010ul}) {
+    Tensor k = keys();
+    k.data = reinterpret_cast<void *>(address);
+    llvm::cantFail(arguments.set("k", k));
+    ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+    EXPECT_EQ(fake->maps.back().base, address);
+  }
 }
 
 TEST_F(CudaKernelTest, RefusesWhatTheDeviceLacks) {

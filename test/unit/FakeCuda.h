@@ -68,6 +68,7 @@ struct FakeCuda {
   std::vector<Launch> launches;
   struct Map {
     mla_jit::cuda::ElementType type;
+    uint64_t base;
     std::vector<uint64_t> dims, strides;
     std::vector<uint32_t> box, elementStrides;
     int swizzle, promotion, interleave, fill;

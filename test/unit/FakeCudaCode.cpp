@@ -198,13 +198,14 @@ Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle,
   return Success;
 }
 Result tensorMapEncodeTiled(TensorMap *map, ElementType type, uint32_t rank,
-                            void *, const uint64_t *dims,
+                            void *base, const uint64_t *dims,
                             const uint64_t *strides, const uint32_t *box,
                             const uint32_t *elementStrides,
                             Interleave interleave, Swizzle swizzle,
                             L2Promotion promotion, OutOfBoundsFill fill) {
   FAKE_IN_CONTEXT(cuTensorMapEncodeTiled);
   fake.maps.push_back({type,
+                       reinterpret_cast<uintptr_t>(base),
                        {dims, dims + rank},
                        {strides, strides + rank - 1},
                        {box, box + rank},

@@ -26,6 +26,8 @@ using namespace mla_jit;
 static constexpr unsigned kLocalBytes = 16;
 static constexpr int64_t kKnownLocalBytes = 40;
 static constexpr int64_t kMostSharedBytes = 232448;
+/// Pages of whole tiles, and some that no box fits.
+static constexpr int64_t kTileKeys = 64, kOddPage = 61;
 
 namespace {
 struct Kind {
@@ -112,15 +114,14 @@ protected:
 };
 } // namespace
 
-static Spec makeSpec(const Parameters &parameters, const char *copy) {
+static Spec makeSpec(const Parameters &parameters, int64_t pageSize) {
   auto [kind, widths, dtype, mask] = parameters;
   Spec spec;
   spec.numHeads = kind.rows;
   spec.headDim = widths.headDim;
   spec.headDimV = widths.headDimV;
   spec.qDType = spec.kvDType = spec.outDType = parseDType(dtype);
-  // Boxes are of whole tiles; other pages are copied row by row.
-  spec.pageSize = llvm::StringRef(copy) == "tma" ? 64 : 61;
+  spec.pageSize = pageSize;
   if (llvm::StringRef(mask) != "score") {
     spec.mask = mask;
     return spec;
@@ -135,13 +136,24 @@ static Spec makeSpec(const Parameters &parameters, const char *copy) {
 }
 
 TEST_P(KernelCodeTest, LosesNothingWithBoxes) {
-  expectFastCode(compile(makeSpec(GetParam(), "tma"), "tma"),
+  expectFastCode(compile(makeSpec(GetParam(), kTileKeys), "tma"),
                  isKnownToSpill(GetParam(), "tma"));
 }
 
 TEST_P(KernelCodeTest, LosesNothingRowByRow) {
-  expectFastCode(compile(makeSpec(GetParam(), "gather"), "gather"),
+  expectFastCode(compile(makeSpec(GetParam(), kOddPage), "gather"),
                  isKnownToSpill(GetParam(), "gather"));
+}
+
+/// Tiles of several pages, a box of each.
+using KernelCodeOfPagesTest = KernelCodeTest;
+
+TEST_P(KernelCodeOfPagesTest, LosesNothingWithSmallPages) {
+  for (int64_t pageSize : {16, 32}) {
+    SCOPED_TRACE(pageSize);
+    expectFastCode(compile(makeSpec(GetParam(), pageSize), "tma"),
+                   isKnownToSpill(GetParam(), "tma"));
+  }
 }
 
 static std::string nameOf(const testing::TestParamInfo<Parameters> &info) {
@@ -163,6 +175,13 @@ INSTANTIATE_TEST_SUITE_P(BF16, KernelCodeTest,
                                                           "sliding_window",
                                                           "score")),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    BF16, KernelCodeOfPagesTest,
+    testing::Combine(testing::ValuesIn(kKinds),
+                     testing::Values(kWidths[0], kWidths[2]),
+                     testing::Values("bf16"),
+                     testing::Values("causal", "sliding_window")),
+    nameOf);
 // Types differ in the instruction's type only.
 INSTANTIATE_TEST_SUITE_P(F16, KernelCodeTest,
                          testing::Combine(testing::ValuesIn(kKinds),

@@ -88,7 +88,8 @@ public:
             "On a GPU (--target cuda): the configurations of a file of others' "
             "times,\n"
             "each as a graph of launches that go through more KV than the L2 "
-            "holds.") {}
+            "holds,\n"
+            "against reads and products that are measured first.") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -116,15 +117,19 @@ private:
     if (configs.empty())
       return usageError("--configs is required with --target cuda: a file as "
                         "bench/peers.json");
+    if (sustained < 0)
+      return usageError("--sustained requires 0 or more seconds, but got " +
+                        formatv("{0}", sustained.getValue()));
     auto engine = machine.makeEngine();
     if (!engine)
       return engine.takeError();
-    return benchPeers(**engine, {configs, only, json});
+    return benchPeers(**engine, {configs, only, json, sustained});
   }
 
   Error runShapes(EngineOptions options) {
-    for (const cl::Option *option : {static_cast<cl::Option *>(&configs),
-                                     static_cast<cl::Option *>(&only)})
+    for (const cl::Option *option :
+         {static_cast<cl::Option *>(&configs), static_cast<cl::Option *>(&only),
+          static_cast<cl::Option *>(&sustained)})
       if (option->getNumOccurrences())
         return usageError("--" + option->ArgStr +
                           " requires --target cuda, but got host");
@@ -259,6 +264,14 @@ private:
   cl::opt<std::string> only{
       "only", cl::desc("GPU: configurations whose names have this part"),
       cl::value_desc("text"), cl::cat(category), cl::sub(sub)};
+  cl::opt<double> sustained{
+      "sustained",
+      cl::desc("GPU: repeat each also for this time, until power bounds the "
+               "clock (default 0: not)"),
+      cl::value_desc("s"),
+      cl::init(0),
+      cl::cat(category),
+      cl::sub(sub)};
   cl::list<std::string> shapes{
       "shapes",
       cl::desc("Shapes of DeepSeek-V3's decode, requests, queries, heads, keys "

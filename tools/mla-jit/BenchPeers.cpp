@@ -23,18 +23,24 @@ namespace mla_jit {
 
 namespace {
 
+/// What the machine did in this run.
+struct Ceilings {
+  DeviceCeilings most;
+  double copyGBytes = 0; ///< GB/s, read and written, of a large copy
+};
+
 struct PeerRow {
   const PeerConfig *config;
-  cuda::Timing timing = {}; ///< of a launch
+  LaunchTimes times = {};
   int copies = 0;
   std::string schedule = {}, error = {};
 
-  double ratio() const { return config->bestMicroseconds / timing.median; }
+  double ratio() const { return config->bestMicroseconds / times.burst.median; }
   double gbytesPerSecond() const {
-    return 1e6 * config->gbytes() / timing.median;
+    return 1e6 * config->gbytes() / times.burst.median;
   }
   double tflopsPerSecond() const {
-    return 1e6 * config->tflop() / timing.median;
+    return 1e6 * config->tflop() / times.burst.median;
   }
 };
 
@@ -105,19 +111,44 @@ Expected<std::shared_ptr<Kernel>> PeerKernels::get(const PeerConfig &config) {
   return createStringError(known->second.error);
 }
 
-static void printHeader() {
-  outs() << formatv("{0,-24}{1,9}{2,9}{3,7}{4,8}{5,9}\n", "config", "us",
-                    "best us", "ratio", "GB/s", "TFLOP/s");
+static void printHeader(bool sustained) {
+  outs() << formatv("{0,-24}{1,9}{2,9}{3,7}{4,8}{5,8}{6,9}{7,8}{8}\n", "config",
+                    "us", "best us", "ratio", "GB/s", "of read", "TFLOP/s",
+                    "of mma", sustained ? " sustained us" : "");
 }
 
-static void print(const PeerRow &row) {
-  if (!row.error.empty())
+/// A share of what was measured, or of nothing.
+static std::string percent(double rate, double most) {
+  return most ? formatv("{0:P0}", rate / most).str() : "-";
+}
+
+static void print(const PeerRow &row, const DeviceCeilings &most) {
+  if (!row.error.empty()) {
     outs() << formatv("{0,-24} FAILED: {1}\n", row.config->name, row.error);
-  else
-    outs() << formatv("{0,-24}{1,9:F1}{2,9:F1}{3,7:F2}{4,8:F0}{5,9:F0}\n",
-                      row.config->name, row.timing.median,
-                      row.config->bestMicroseconds, row.ratio(),
-                      row.gbytesPerSecond(), row.tflopsPerSecond());
+  } else {
+    outs() << formatv(
+        "{0,-24}{1,9:F1}{2,9:F1}{3,7:F2}{4,8:F0}{5,8}{6,9:F0}"
+        "{7,8}",
+        row.config->name, row.times.burst.median, row.config->bestMicroseconds,
+        row.ratio(), row.gbytesPerSecond(),
+        percent(row.gbytesPerSecond(), most.readGBytes), row.tflopsPerSecond(),
+        percent(row.tflopsPerSecond(), most.mmaTFlops));
+    if (row.times.sustained)
+      outs() << formatv("{0,13:F1}", *row.times.sustained);
+    outs() << "\n";
+  }
+  outs().flush();
+}
+
+static void print(const Ceilings &ceilings) {
+  outs() << formatv("ceilings: {0:F0} GB/s read ({1} CTAs), {2:F0} GB/s copied "
+                    "(read and written)",
+                    ceilings.most.readGBytes, ceilings.most.readCTAs,
+                    ceilings.copyGBytes);
+  if (ceilings.most.mmaTFlops)
+    outs() << formatv(", {0:F0} TFLOP/s of bf16 multiplied",
+                      ceilings.most.mmaTFlops);
+  outs() << "\n";
   outs().flush();
 }
 
@@ -151,20 +182,27 @@ static Summary summarize(ArrayRef<PeerRow> rows) {
 
 static Error writeJSON(const Engine &engine, const PeersOptions &options,
                        ArrayRef<PeerRow> rows, const Summary &summary,
-                       double copyGBytes, json::Array kernels) {
+                       const Ceilings &ceilings, json::Array kernels) {
   json::Array array;
   for (const PeerRow &row : rows) {
     json::Object object{{"name", row.config->name},
                         {"best_us", row.config->bestMicroseconds}};
     if (row.error.empty()) {
-      object["us"] = row.timing.median;
-      object["least_us"] = row.timing.least;
-      object["most_us"] = row.timing.most;
+      object["us"] = row.times.burst.median;
+      object["least_us"] = row.times.burst.least;
+      object["most_us"] = row.times.burst.most;
+      if (row.times.sustained)
+        object["sustained_us"] = *row.times.sustained;
       object["ratio"] = row.ratio();
       object["gbytes_per_second"] = row.gbytesPerSecond();
+      object["share_of_read"] =
+          row.gbytesPerSecond() / ceilings.most.readGBytes;
       object["tflops_per_second"] = row.tflopsPerSecond();
+      if (ceilings.most.mmaTFlops)
+        object["share_of_mma"] =
+            row.tflopsPerSecond() / ceilings.most.mmaTFlops;
       object["copies"] = row.copies;
-      object["replays"] = row.timing.replays;
+      object["replays"] = row.times.burst.replays;
       object["schedule"] = row.schedule;
     } else {
       object["error"] = row.error;
@@ -176,7 +214,11 @@ static Error writeJSON(const Engine &engine, const PeersOptions &options,
   document["kernels"] = std::move(kernels);
   document["geomean_ratio"] = summary.geomean;
   document["worst_ratio"] = summary.worst;
-  document["copy_gbytes_per_second"] = copyGBytes;
+  document["read_gbytes_per_second"] = ceilings.most.readGBytes;
+  document["read_ctas"] = ceilings.most.readCTAs;
+  document["copy_gbytes_per_second"] = ceilings.copyGBytes;
+  if (ceilings.most.mmaTFlops)
+    document["mma_tflops_per_second"] = ceilings.most.mmaTFlops;
   return writeBytes(options.json,
                     formatv("{0:2}\n", json::Value(std::move(document))).str());
 }
@@ -198,39 +240,39 @@ Error benchPeers(Engine &engine, const PeersOptions &options) {
   auto bench = PeerTiming::create(engine, *configs);
   if (!bench)
     return bench.takeError();
-  auto copyGBytes = (*bench)->measureCopy();
-  if (!copyGBytes)
-    return copyGBytes.takeError();
+  Ceilings ceilings;
+  if (Error error = (*bench)->measureCeilings().moveInto(ceilings.most))
+    return error;
+  if (Error error = (*bench)->measureCopy().moveInto(ceilings.copyGBytes))
+    return error;
+  print(ceilings);
 
-  printHeader();
+  printHeader(options.sustained > 0);
   std::vector<PeerRow> rows;
   for (const PeerConfig &config : *configs) {
     PeerRow &row = rows.emplace_back(PeerRow{&config});
     auto kernel = kernels.get(config);
-    Expected<cuda::Timing> timing =
-        kernel ? (*bench)->measure(config, **kernel)
-               : Expected<cuda::Timing>(kernel.takeError());
-    if (timing) {
-      row.timing = *timing;
+    auto times = kernel ? (*bench)->measure(config, **kernel, options.sustained)
+                        : Expected<LaunchTimes>(kernel.takeError());
+    if (times) {
+      row.times = *times;
       row.copies = (*bench)->copiesOf(config);
       row.schedule = (*kernel)->info()->schedule;
     } else {
-      row.error = toString(timing.takeError());
+      row.error = toString(times.takeError());
     }
-    print(row);
+    print(row, ceilings.most);
   }
   Summary summary = summarize(rows);
   outs() << formatv("{0} of {1} measured: geometric mean {2:F3}, worst {3:F2} "
                     "({4})\n",
                     summary.measured, rows.size(), summary.geomean,
                     summary.worst, summary.worstName);
-  outs() << formatv("ceilings: copies {0:F0} GB/s (read and written), most KV "
-                    "{1:F0} GB/s\n",
-                    *copyGBytes, summary.mostGBytesPerSecond);
+  outs() << formatv("most KV {0:F0} GB/s\n", summary.mostGBytesPerSecond);
   outs().flush();
   if (!options.json.empty())
-    if (Error error = writeJSON(engine, options, rows, summary, *copyGBytes,
-                                kernels.take()))
+    if (Error error =
+            writeJSON(engine, options, rows, summary, ceilings, kernels.take()))
       return error;
   if (summary.measured == static_cast<int>(rows.size()))
     return Error::success();

@@ -19,9 +19,10 @@
 namespace mla_jit {
 
 struct PeersOptions {
-  std::string configs; ///< file
-  std::string only;    ///< a part of the names; empty: all
-  std::string json;    ///< file for all figures; empty: none
+  std::string configs;  ///< file
+  std::string only;     ///< a part of the names; empty: all
+  std::string json;     ///< file for all figures; empty: none
+  double sustained = 0; ///< seconds for which each is also repeated; 0: not
 };
 
 /// Times every configuration: whole launches, captured in a graph that goes

@@ -57,18 +57,21 @@ static Tensor at(Tensor tensor, cuda::DevicePtr address) {
 }
 
 Expected<cuda::DevicePtr> DeviceLaunch::upload(llvm::ArrayRef<uint8_t> bytes) {
-  auto buffer = cuda::DeviceBuffer::allocate(session->context(), bytes.size());
+  // Device memory is aligned as much as any; kernels look at 16 bytes.
+  constexpr size_t kAlignment = 16;
+  size_t shift = reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment;
+  auto buffer =
+      cuda::DeviceBuffer::allocate(session->context(), shift + bytes.size());
   if (!buffer)
     return buffer.takeError();
-  if (Error error = session->stream().copyToDevice(buffer->address(),
+  if (Error error = session->stream().copyToDevice(buffer->address() + shift,
                                                    bytes.data(), bytes.size()))
     return std::move(error);
   buffers.push_back(std::move(*buffer));
-  return buffers.back().address();
+  return buffers.back().address() + shift;
 }
 
-Error DeviceLaunch::placeTensors(
-    const Arguments &host, llvm::ArrayRef<cuda::DevicePtr> outputAddresses) {
+Error DeviceLaunch::placeTensors(const Arguments &host) {
   for (const ArgumentInfo &argument : kernel->info()->arguments) {
     if (!argument.isTensor)
       continue;
@@ -164,14 +167,13 @@ DeviceLaunch::create(std::shared_ptr<DeviceSession> session,
                      const PagePlacement *placement) {
   DeviceLaunch made(std::move(session), kernel, arguments);
   made.outputs.assign(outputs.begin(), outputs.end());
-  llvm::SmallVector<cuda::DevicePtr> addresses;
   for (llvm::ArrayRef<uint8_t> memory : outputs) {
     auto address = made.upload(memory);
     if (!address)
       return address.takeError();
-    addresses.push_back(*address);
+    made.outputAddresses.push_back(*address);
   }
-  if (Error error = made.placeTensors(arguments, addresses))
+  if (Error error = made.placeTensors(arguments))
     return std::move(error);
   if (placement)
     if (Error error = made.placePages(arguments, *placement))

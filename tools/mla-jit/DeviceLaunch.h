@@ -73,10 +73,10 @@ private:
   DeviceLaunch(std::shared_ptr<DeviceSession> session, const Kernel &kernel,
                const Arguments &arguments)
       : session(std::move(session)), kernel(&kernel), arguments(arguments) {}
-  /// Device memory with the contents of some host memory.
+  /// Device memory with the contents of some host memory, aligned to 16 bytes
+  /// where that is.
   llvm::Expected<cuda::DevicePtr> upload(llvm::ArrayRef<uint8_t> bytes);
-  llvm::Error placeTensors(const Arguments &host,
-                           llvm::ArrayRef<cuda::DevicePtr> outputAddresses);
+  llvm::Error placeTensors(const Arguments &host);
   llvm::Error placePages(const Arguments &host, const PagePlacement &placement);
   llvm::Error makeWorkspace();
 
@@ -84,7 +84,8 @@ private:
   const Kernel *kernel;
   Arguments arguments; // of device memory
   llvm::SmallVector<llvm::MutableArrayRef<uint8_t>> outputs;
-  std::vector<cuda::DeviceBuffer> buffers; // the outputs' first
+  llvm::SmallVector<cuda::DevicePtr> outputAddresses;
+  std::vector<cuda::DeviceBuffer> buffers;
   cuda::DeviceBuffer workspace;
   size_t workspaceBytes = 0;
 };

@@ -112,6 +112,10 @@ Expected<double> PeerTiming::measureCopy() {
   return 8e-3 * kCopyBytes / timing->median;
 }
 
+Expected<DeviceCeilings> PeerTiming::measureCeilings() {
+  return mla_jit::measureCeilings(*session, pool.address(), pool.size());
+}
+
 namespace {
 /// Tensors of the launches of one configuration.
 class PeerLaunches {
@@ -258,8 +262,9 @@ Error PeerLaunches::checkResult() const {
   return Error::success();
 }
 
-Expected<cuda::Timing> PeerTiming::measure(const PeerConfig &config,
-                                           const Kernel &kernel) {
+Expected<LaunchTimes> PeerTiming::measure(const PeerConfig &config,
+                                          const Kernel &kernel,
+                                          double sustainedSeconds) {
   int copies = copiesOf(config);
   PeerLaunches launches(session, config, kernel, pool.address(), copies);
   if (Error error = launches.prepare())
@@ -280,17 +285,28 @@ Expected<cuda::Timing> PeerTiming::measure(const PeerConfig &config,
       });
   if (!graph)
     return graph.takeError();
-  cuda::TimingOptions options;
-  options.replays = static_cast<int>(std::clamp(
-      kBurstMicroseconds / (numLaunches * config.bestMicroseconds), 5.0, 51.0));
+  auto timeFor = [&](double replays, double least, double most) {
+    cuda::TimingOptions options;
+    options.replays = static_cast<int>(std::clamp(replays, least, most));
+    return cuda::timeReplays(session->context(), *graph, session->stream(),
+                             options);
+  };
+  LaunchTimes times;
   std::this_thread::sleep_for(kPause);
-  auto timing =
-      cuda::timeReplays(session->context(), *graph, session->stream(), options);
-  if (!timing)
-    return timing.takeError();
-  for (double *time : {&timing->median, &timing->least, &timing->most})
+  double expected = numLaunches * config.bestMicroseconds;
+  if (Error error =
+          timeFor(kBurstMicroseconds / expected, 5, 51).moveInto(times.burst))
+    return std::move(error);
+  if (sustainedSeconds > 0) {
+    auto timing = timeFor(1e6 * sustainedSeconds / times.burst.median, 5, 1e6);
+    if (!timing)
+      return timing.takeError();
+    times.sustained = timing->median / numLaunches;
+  }
+  for (double *time :
+       {&times.burst.median, &times.burst.least, &times.burst.most})
     *time /= numLaunches;
-  return timing;
+  return times;
 }
 
 } // namespace mla_jit

@@ -14,10 +14,16 @@
 #ifndef MLA_JIT_TOOLS_PEERTIMING_H
 #define MLA_JIT_TOOLS_PEERTIMING_H
 
-#include "DeviceLaunch.h"
+#include "DeviceCeilings.h"
 #include "PeerConfigs.h"
 
 namespace mla_jit {
+
+/// Of one launch.
+struct LaunchTimes {
+  cuda::Timing burst; ///< after a pause: what power does not bound yet
+  std::optional<double> sustained; ///< median microseconds, without pauses
+};
 
 /// Random keys on the device, of which every configuration takes its copies of
 /// a pool and its queries.
@@ -27,14 +33,17 @@ public:
   static llvm::Expected<std::unique_ptr<PeerTiming>>
   create(const Engine &engine, llvm::ArrayRef<PeerConfig> configs);
 
-  /// Of one launch, of a graph of at least ten. An error also if something of
-  /// the result was not written.
-  llvm::Expected<cuda::Timing> measure(const PeerConfig &config,
-                                       const Kernel &kernel);
+  /// Of one launch, of a graph of at least ten, that is replayed in a burst,
+  /// and then for some seconds (0: not). An error also if something of the
+  /// result was not written.
+  llvm::Expected<LaunchTimes> measure(const PeerConfig &config,
+                                      const Kernel &kernel,
+                                      double sustainedSeconds);
   /// Copies of the pool that the launches go through.
   int copiesOf(const PeerConfig &config) const;
   /// GB/s, read and written, of a large copy on the device.
   llvm::Expected<double> measureCopy();
+  llvm::Expected<DeviceCeilings> measureCeilings();
 
 private:
   explicit PeerTiming(std::shared_ptr<DeviceSession> session)

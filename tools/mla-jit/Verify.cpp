@@ -80,8 +80,10 @@ static constexpr const char *kSubset[] = {"A1.5-0-64",
                                           "A2.tail-long",
                                           "A10.q8-k65",
                                           "B2.exact",
+                                          "B2.tail-max-page16",
                                           "B3.odd",
                                           "B4.page1",
+                                          "B4.page32-h128",
                                           "B5.h16",
                                           "B5.h128-splits",
                                           "C1.more",
@@ -97,6 +99,7 @@ static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
   addNumericsCases(cases);
   addLogitCases(cases);
   addLayoutCases(cases);
+  addAlignmentCases(cases, engine);
   addHeadCases(cases);
   addSplitCases(cases);
   addMaskCases(cases);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Where keys, queries and results lie in memory: B2, B3 and B4 of the case log,
-// and every layout against the plain one, bit by bit.
+// Where keys, queries and results lie in memory: B2 to B4 and E6 of the case
+// log, and every layout against the plain one, bit by bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,15 +63,22 @@ static void addB2(std::vector<Case> &cases) {
     KVLayout layout;
     DType ints;
     bool tile128;
+    int64_t pageSize = 64, numHeads = 16;
   };
-  for (Kind kind : {Kind{"", KVLayout::Paged, DType::I32, false},
-                    {"-tile128", KVLayout::Paged, DType::I32, true},
-                    {"-i64", KVLayout::Paged, DType::I64, false},
-                    {"-csr", KVLayout::CSR, DType::I32, true},
-                    {"-csr-i64", KVLayout::CSR, DType::I64, false}}) {
+  for (Kind kind :
+       {Kind{"", KVLayout::Paged, DType::I32, false},
+        {"-tile128", KVLayout::Paged, DType::I32, true},
+        {"-i64", KVLayout::Paged, DType::I64, false},
+        {"-csr", KVLayout::CSR, DType::I32, true},
+        {"-csr-i64", KVLayout::CSR, DType::I64, false},
+        // The last tile has pages that no key lies in.
+        {"-page16", KVLayout::Paged, DType::I32, false, 16},
+        {"-page16-csr", KVLayout::CSR, DType::I32, false, 16},
+        {"-page32-h128", KVLayout::Paged, DType::I32, false, 32, 128}}) {
     Case c;
     c.name = std::string("B2.exact") + kind.name;
-    c.spec = specOfHeads(16);
+    c.spec = specOfHeads(kind.numHeads);
+    c.spec.pageSize = kind.pageSize;
     c.spec.layout = kind.layout;
     c.spec.tableDType = c.spec.lengthDType = kind.ints;
     if (kind.tile128)
@@ -196,11 +203,29 @@ static void addB3(std::vector<Case> &cases) {
 //===----------------------------------------------------------------------===//
 
 static void addB4(std::vector<Case> &cases) {
-  for (int64_t pageSize : {1, 2, 16, 32, 61, 64, 69, 128, 256}) {
+  struct Kind {
+    int64_t pageSize, numHeads = 16;
+  };
+  for (Kind kind : {Kind{1},
+                    {2},
+                    {16},
+                    {32},
+                    {48},
+                    {61},
+                    {64},
+                    {69},
+                    {96},
+                    {128},
+                    {256},
+                    {16, 128},
+                    {32, 128},
+                    {96, 128}}) {
     Case c;
-    c.name = "B4.page" + std::to_string(pageSize);
-    c.spec = specOfHeads(16);
-    c.spec.pageSize = pageSize;
+    c.name = "B4.page" + std::to_string(kind.pageSize);
+    if (kind.numHeads != 16)
+      c.name += "-h" + std::to_string(kind.numHeads);
+    c.spec = specOfHeads(kind.numHeads);
+    c.spec.pageSize = kind.pageSize;
     c.shapes = {lengths({130}), lengths({130, 0, 517, 64}, 2)};
     c.splits = {0, 1, 3};
     c.check = [](CaseRun &run, const Problem &problem, const Results &results) {

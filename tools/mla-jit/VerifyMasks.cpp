@@ -76,22 +76,37 @@ static void addMasks(std::vector<Case> &cases) {
 }
 
 /// Keys that no query of the request sees any more are NaN: some share a tile
-/// with the first one of the window.
+/// with the first one of the window. Pages of such keys are nowhere.
 static void addKeysBeforeWindow(std::vector<Case> &cases) {
-  for (int64_t heads : {16, 64}) {
+  static constexpr int64_t kQueries = 2, kWindow = 77;
+  struct Kind {
+    int64_t heads, pageSize;
+  };
+  for (Kind kind : {Kind{16, 64}, {64, 64}, {16, 16}, {64, 16}, {128, 32}}) {
     Case c;
-    c.name = llvm::formatv("mask.nan-before-window-h{0}", heads);
-    c.spec = specOfHeads(heads, "sliding_window");
-    c.maskParameters = {{"window", 77}};
-    c.shapes = {lengths({300, 512, 64}, 2)};
+    c.name = llvm::formatv("mask.nan-before-window-h{0}", kind.heads);
+    if (kind.pageSize != 64)
+      c.name += llvm::formatv("-page{0}", kind.pageSize);
+    c.spec = specOfHeads(kind.heads, "sliding_window");
+    c.spec.pageSize = kind.pageSize;
+    c.maskParameters = {{"window", kWindow}};
+    c.shapes = {lengths({300, 512, 64}, kQueries)};
     c.splits = {0, 2};
     c.edit = [](Problem &problem) {
+      auto firstSeen = [&](int64_t b) {
+        return integerAt(problem, "seq_lens", b) - kQueries - kWindow + 1;
+      };
       setKeys(problem, [&](int64_t b, int64_t key, int64_t column) {
-        int64_t firstQuery = integerAt(problem, "seq_lens", b) - 2;
-        if (key <= firstQuery - 77)
+        if (key < firstSeen(b))
           return std::numeric_limits<double>::quiet_NaN();
         return (key * 31 + column * 17) % 64 / 16.0 - 2;
       });
+      Tensor table = problem.inputs.view("table");
+      for (int64_t b = 0; b < table.shape[0]; ++b)
+        for (int64_t page = 0;
+             (page + 1) * problem.spec.pageSize <= firstSeen(b); ++page)
+          writeElement(table.data, table.dtype, b * table.stride[0] + page,
+                       std::numeric_limits<int32_t>::max());
       return Error::success();
     };
     cases.push_back(c);

@@ -74,6 +74,7 @@ Case makeRandomCase(uint64_t seed, int index);
 void addNumericsCases(std::vector<Case> &cases);
 void addLogitCases(std::vector<Case> &cases);
 void addLayoutCases(std::vector<Case> &cases);
+void addAlignmentCases(std::vector<Case> &cases, Engine &engine);
 void addHeadCases(std::vector<Case> &cases);
 void addSplitCases(std::vector<Case> &cases);
 void addMaskCases(std::vector<Case> &cases);

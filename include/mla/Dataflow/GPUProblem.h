@@ -21,7 +21,7 @@
 
 namespace mlir::mla {
 
-/// Keys a tile: M of one MMA where keys are M, and what a page is made of.
+/// Keys a tile: M of one MMA where keys are M.
 inline constexpr int64_t kTileKeys = 64;
 
 /// Why no dataflow of a GPU does a problem of these widths (of the parts of q

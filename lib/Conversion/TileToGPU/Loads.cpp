@@ -105,17 +105,24 @@ static Value appendTensorMap(TileEntry &entry, Value tensor,
 
 KVLoads::KVLoads(TileEntry &entry, int64_t boxColumns)
     : entry(entry), tma(entry.schedule.getCopy() == CopyKind::TMA),
-      paged(entry.loadKV.getTable() || entry.loadKV.getKvIndptr()) {
+      paged(entry.loadKV.getTable() || entry.loadKV.getKvIndptr()),
+      boxRows(entry.keys) {
   for (Value part : {entry.loadKV.getK(), entry.loadKV.getKRope()}) {
     if (!part)
       continue;
     parts.push_back(part);
     if (!tma)
       continue;
+    auto type = cast<MemRefType>(part.getType());
+    if (paged)
+      boxRows = std::gcd(entry.keys, type.getDimSize(1));
+    int64_t columns = boxColumns ? boxColumns : type.getShape().back();
+    // Column tiles of a tile are as high as it is.
+    if (boxRows < entry.keys)
+      columns = getSwizzle(entry) / 2;
     // Pages (or requests) x KV heads x rows x columns.
-    int64_t columns = cast<MemRefType>(part.getType()).getShape().back();
-    maps.push_back(appendTensorMap(entry, part, {0, 2, 1, 3}, entry.keys,
-                                   boxColumns ? boxColumns : columns));
+    maps.push_back(
+        appendTensorMap(entry, part, {0, 2, 1, 3}, boxRows, columns));
   }
 }
 
@@ -136,18 +143,29 @@ void KVLoads::beginPiece(RoleBuilder &b, const ItemValues &item,
     firstPage = b.load(indptr, tableRow);
 }
 
-Value KVLoads::findOuter(RoleBuilder &b, Value page) {
+SmallVector<Value> KVLoads::findOuter(RoleBuilder &b, ValueRange pages) {
   auto find = [&]() -> SmallVector<Value> {
     if (!paged)
       return {item.request};
-    if (Value table = entry.loadKV.getTable())
-      return {b.load(table, {tableRow, page})};
-    return {b.load(entry.loadKV.getKvIndices(), b.add(firstPage, page))};
+    return llvm::map_to_vector(pages, [&](Value page) {
+      if (Value table = entry.loadKV.getTable())
+        return b.load(table, {tableRow, page});
+      return b.load(entry.loadKV.getKvIndices(), b.add(firstPage, page));
+    });
   };
   if (!hasKeys)
-    return find()[0];
+    return find();
+  size_t count = paged ? pages.size() : 1;
   return b.branch(hasKeys, find,
-                  [&]() -> SmallVector<Value> { return {b.index(-1)}; })[0];
+                  [&] { return SmallVector<Value>(count, b.index(-1)); });
+}
+
+Value KVLoads::clampToSeen(RoleBuilder &b, Value page, Value pageSize) const {
+  Value last = b.sub(item.keys.end, b.index(1));
+  Value seen = b.min(page, b.floorDiv(last, pageSize));
+  if (clearsHead(item))
+    seen = b.max(seen, b.floorDiv(item.keys.begin, pageSize));
+  return seen;
 }
 
 void KVLoads::locate(RoleBuilder &b, Value tile) {
@@ -156,14 +174,32 @@ void KVLoads::locate(RoleBuilder &b, Value tile) {
     return;
   if (!paged) {
     outer = findOuter(b, {});
-    inner = firstKey;
+    inner = {firstKey};
     return;
   }
-  // A page is whole tiles, so that a tile lies in one.
-  Value tiles = b.index(
-      cast<MemRefType>(parts.front().getType()).getDimSize(1) / entry.keys);
-  outer = findOuter(b, b.floorDiv(tile, tiles));
-  inner = b.mul(b.rem(tile, tiles), b.index(entry.keys));
+  int64_t size = cast<MemRefType>(parts.front().getType()).getDimSize(1);
+  Value pageSize = b.index(size), pageBoxes = b.index(size / boxRows);
+  int64_t boxes = entry.keys / boxRows;
+  SmallVector<Value> pages;
+  inner.clear();
+  for (int64_t i = 0; i < boxes; ++i) {
+    Value box = tile;
+    if (boxes > 1)
+      box = b.add(b.mul(tile, b.index(boxes)), b.index(i));
+    pages.push_back(b.floorDiv(box, pageBoxes));
+    inner.push_back(b.mul(b.rem(box, pageBoxes), b.index(boxRows)));
+  }
+  if (boxes == 1) {
+    outer = findOuter(b, pages);
+    return;
+  }
+  // Of the pages of a tile some may have no key that a row sees. They are
+  // not looked up, as their numbers may be anything: zeros take their place.
+  SmallVector<Value> seen = llvm::map_to_vector(
+      pages, [&](Value page) { return clampToSeen(b, page, pageSize); });
+  outer = findOuter(b, seen);
+  for (auto [number, page, clamped] : llvm::zip(outer, pages, seen))
+    number = b.select(b.isSame(page, clamped), number, b.index(-1));
 }
 
 void KVLoads::load(RoleBuilder &b, Value dst, OpFoldResult firstColumn) {
@@ -176,9 +212,11 @@ void KVLoads::load(RoleBuilder &b, Value dst, OpFoldResult firstColumn) {
 void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
                        OpFoldResult firstColumn) {
   if (tma) {
-    Value coordinates[] = {outer, item.kvHead, inner,
-                           columnValue(b, firstColumn)};
-    TMALoadOp::create(b, maps[part], coordinates, dst);
+    Value column = columnValue(b, firstColumn);
+    for (auto [i, outer, inner] : llvm::enumerate(outer, inner)) {
+      Value coordinates[] = {outer, item.kvHead, inner, column};
+      TMALoadOp::create(b, maps[part], coordinates, dst, i * boxRows);
+    }
     return;
   }
   int64_t width = cast<TileType>(dst.getType()).getColumns();
@@ -193,8 +231,10 @@ void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
     Value last = b.sub(item.keys.end, b.index(1));
     Value key = b.max(b.min(wanted, last), item.keys.begin);
     Value exists = b.isSame(key, wanted);
-    Value page = paged ? b.floorDiv(key, pageSize) : Value();
-    Value first = findOuter(b, page);
+    SmallVector<Value> page;
+    if (paged)
+      page = {b.floorDiv(key, pageSize)};
+    Value first = findOuter(b, page)[0];
     Value second = paged ? b.rem(key, pageSize) : key;
     return SmallVector<Value>{b.select(exists, first, b.index(-1)), second,
                               item.kvHead};

@@ -25,7 +25,8 @@ int64_t getSwizzle(const TileEntry &entry);
 
 /// Emits the copies of keys that one role does. Under `copy = tma` boxes of
 /// `boxColumns` columns (0: a whole part) through a tensor map for each part of
-/// k; under `gather` row by row, zeros for keys that no row sees.
+/// k, and of one column tile where a tile of keys is of several pages, a box of
+/// each; under `gather` row by row, zeros for keys that no row sees.
 class KVLoads {
 public:
   /// Appends the arguments that it needs to the function: once, outside of
@@ -58,19 +59,22 @@ public:
 private:
   void loadPart(mla_gpu::RoleBuilder &b, unsigned part, Value dst,
                 OpFoldResult firstColumn);
-  /// Where page `page` of the piece's request is in k, or, where k is dense,
-  /// the request itself; -1, and nothing is read, if the piece has no keys.
-  Value findOuter(mla_gpu::RoleBuilder &b, Value page);
+  /// Where pages of the piece's request are in k, or, where k is dense, the
+  /// request itself; -1, and nothing is read, if the piece has no keys.
+  SmallVector<Value> findOuter(mla_gpu::RoleBuilder &b, ValueRange pages);
+  /// The nearest page that has a key which some row of the piece sees.
+  Value clampToSeen(mla_gpu::RoleBuilder &b, Value page, Value pageSize) const;
 
   TileEntry entry;
   bool tma, paged;
+  int64_t boxRows; // TMA
   SmallVector<Value, 2> parts, maps;
-  ItemValues item;    // of the piece
-  Value hasKeys;      // i1: it has any; null if known
-  Value tableRow;     // of the request, index
-  Value firstPage;    // CSR: of the request
-  Value firstKey;     // of the located tile
-  Value outer, inner; // TMA: page and row in it
+  ItemValues item;                    // of the piece
+  Value hasKeys;                      // i1: it has any; null if known
+  Value tableRow;                     // of the request, index
+  Value firstPage;                    // CSR: of the request
+  Value firstKey;                     // of the located tile
+  SmallVector<Value, 4> outer, inner; // TMA, by box: page and row in it
 };
 
 /// Columns [begin, begin + width) of a tensor.

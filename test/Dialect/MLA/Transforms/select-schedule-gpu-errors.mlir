@@ -85,10 +85,10 @@ func.func @stages(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %tab
 
 // -----
 
-func.func @no_tma(%q: memref<?x?x128x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
+func.func @no_tma(%q: memref<?x?x128x576xbf16>, %k: memref<?x24x1x576xbf16>, %table: memref<?x?xi32>,
                   %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x512xbf16>) {
-  // expected-error @+1 {{copy = tma cannot be done: pages of a static multiple of 64 keys are required, but k is memref<?x16x1x576xbf16>}}
-  mla.decode q(%q : memref<?x?x128x576xbf16>) k(%k : memref<?x16x1x576xbf16>) table(%table : memref<?x?xi32>)
+  // expected-error @+1 {{copy = tma cannot be done: pages of a static multiple of 16 keys are required, but k is memref<?x24x1x576xbf16>}}
+  mla.decode q(%q : memref<?x?x128x576xbf16>) k(%k : memref<?x24x1x576xbf16>) table(%table : memref<?x?xi32>)
     seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x128x512xbf16>) head_dim_v = 512
     schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>
   return

@@ -101,13 +101,26 @@ func.func @v_within_latent(%q: memref<?x?x64x512xbf16>, %qr: memref<?x?x64x64xbf
 
 // -----
 
-// Row by row: pages that a tile does not divide, of any size, and strides that are not known.
+// Boxes of the keys of a tile that a page has, from 16 on.
 
 // CHECK-LABEL: @small_pages
-// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather>
+// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma>
 func.func @small_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x16x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+  return
+}
+
+// -----
+
+// Row by row: pages of other sizes, and strides that are not known.
+
+// CHECK-LABEL: @odd_pages
+// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather>
+func.func @odd_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x24x1x576xbf16>, %table: memref<?x?xi32>,
+                     %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x24x1x576xbf16>) table(%table : memref<?x?xi32>)
     seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
   return
 }

@@ -119,7 +119,7 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `kv` | `direct`: keys are widened to f32 as register blocks load them; `staged`: once a tile, to a copy |
     | `stages` | tiles of keys that a CTA holds in shared memory |
     | `row_blocks` | CTAs side by side that do neighbouring row blocks of a request, and so share its keys through L2 |
-    | `copy` | `tma`: boxes of whole tiles; `gather`: row by row, for pages and strides that TMA cannot take |
+    | `copy` | `tma`: boxes of whole tiles, or of the rows of a tile that one page has; `gather`: row by row, for pages and strides that TMA cannot take |
 
     `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks` and `copy` for a GPU.
 
