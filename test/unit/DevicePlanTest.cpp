@@ -160,6 +160,7 @@ std::map<RowBlock, std::vector<int>> collectSplits(const Launch &launch,
 void check(const Launch &launch, const PlanOutput &plan) {
   SCOPED_TRACE(describe(launch));
   EXPECT_FALSE(plan.overrun);
+  EXPECT_TRUE(plan.listsAlike);
   auto pieces = collect(launch, plan);
   auto splits = collectSplits(launch, plan);
   size_t numSplit = 0;

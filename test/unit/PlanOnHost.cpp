@@ -101,7 +101,8 @@ static std::string functionText(const PlanKind &kind) {
       "    %queries: index, %splits: i32, %window: i32, %worker: index,\n"
       "    %workers: index, %list: memref<?x8xi32>,\n"
       "    %range: memref<?x2xi32>, %split_list: memref<?x8xi32>,\n"
-      "    %split_count: memref<?x1xi32>, %staging: memref<256x8xi32>)\n"
+      "    %split_count: memref<?x1xi32>, %staging: memref<256x8xi32>,\n"
+      "    %listed: memref<?x8xi32>)\n"
       "    attributes {llvm.emit_c_interface} {\n"
       "  %plan = mla.plan seq_lens(%lens : memref<?xi32>)\n";
   s +=
@@ -123,8 +124,9 @@ static void emitPlan(func::FuncOp func, const PlanKind &kind) {
       kind.splitTiles, /*stages=*/2, kind.rowBlocks, mla::CopyKind::TMA);
   OpBuilder builder(plan);
   Value worker = func.getArgument(5), workers = func.getArgument(6);
+  mla::SplitBuffers listed = {func.getArgument(12), func.getArgument(11)};
   mla::emitDevicePlan(builder, plan, schedule, worker, workers,
-                      {func.getArgument(7), func.getArgument(8)});
+                      {func.getArgument(7), func.getArgument(8)}, &listed);
   Value count =
       mla::emitDeviceSplits(builder, plan, schedule, workers,
                             {func.getArgument(9), func.getArgument(11)});
@@ -198,7 +200,7 @@ private:
 using PlanFunction = void (*)(MemRef<1> *, MemRef<1> *, int64_t, int32_t,
                               int32_t, int64_t, int64_t, MemRef<2> *,
                               MemRef<2> *, MemRef<2> *, MemRef<2> *,
-                              MemRef<2> *);
+                              MemRef<2> *, MemRef<2> *);
 
 } // namespace
 
@@ -258,26 +260,31 @@ PlanOutput PlanOnHost::run(const PlanInput &input, int64_t pieces) const {
     offsets.push_back(offsets.back() + queries);
   MemRef<1> lengthsRef = describe(lengths), offsetsRef = describe(offsets);
   Guarded work(pieces, 8), ranges(input.workers, 2), splits(pieces, 8),
-      count(1, 1), staging(mla::kMaxGroups, 8);
+      count(1, 1), staging(mla::kMaxGroups, 8), listed(pieces, 8);
   MemRef<2> workRef = work.describe(), rangesRef = ranges.describe(),
             splitsRef = splits.describe(), countRef = count.describe(),
-            stagingRef = staging.describe();
+            stagingRef = staging.describe(), listedRef = listed.describe();
   int64_t queries = input.queries.empty() ? 1 : input.queries.front();
   for (int worker = 0; worker < input.workers; ++worker)
     state->function(&lengthsRef, &offsetsRef, queries, input.splits,
                     input.window, worker, input.workers, &workRef, &rangesRef,
-                    &splitsRef, &countRef, &stagingRef);
+                    &splitsRef, &countRef, &stagingRef, &listedRef);
 
   PlanOutput output;
   output.overrun = work.overrun() || ranges.overrun() || splits.overrun() ||
-                   count.overrun() || staging.overrun();
+                   count.overrun() || staging.overrun() || listed.overrun();
   for (int worker = 0; worker < input.workers; ++worker)
     output.ranges.push_back(ranges.row<2>(worker));
   for (int64_t i = 0; i < pieces; ++i)
     output.work.push_back(work.row<8>(i));
   int32_t numSplits = count.row<1>(0)[0];
-  for (int64_t i = 0; i < std::min<int64_t>(numSplits, pieces); ++i)
+  // Entries are behind their number.
+  int64_t end = std::min<int64_t>(numSplits + 1, pieces);
+  for (int64_t i = 1; i < end; ++i)
     output.splits.push_back(splits.row<8>(i));
+  output.listsAlike = listed.row<8>(0)[0] == numSplits;
+  for (int64_t i = 1; i < end; ++i)
+    output.listsAlike &= listed.row<8>(i) == splits.row<8>(i);
   return output;
 }
 

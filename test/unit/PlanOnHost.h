@@ -49,7 +49,8 @@ struct PlanOutput {
   std::vector<Entry> work;
   std::vector<std::array<int32_t, 2>> ranges; ///< of each CTA
   std::vector<Entry> splits;
-  bool overrun = false; ///< wrote outside of a buffer
+  bool listsAlike = true; ///< the last CTA's list is that of those that merge
+  bool overrun = false;   ///< wrote outside of a buffer
 };
 
 class PlanOnHost {

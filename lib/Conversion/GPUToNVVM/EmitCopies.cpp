@@ -18,7 +18,7 @@ using namespace mlir::mla_gpu;
 
 /// What one thread clears at once, and how many neighbours share a row, so that
 /// a warp's accesses are whole 128-byte lines.
-static constexpr int64_t kChunkBytes = 16, kRowThreads = 8;
+static constexpr int64_t kChunkBytes = 16;
 
 LogicalResult NVVMEmitter::emitCopyOp(Operation &op) {
   if (auto load = dyn_cast<TMALoadOp>(op))
@@ -117,30 +117,35 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
 void NVVMEmitter::emitClearRows(ClearRowsOp op) {
   SharedTile &dest = tile(op.getTile());
   TileType type = dest.type;
-  int64_t columns =
-      kChunkBytes * 8 / type.getElementType().getIntOrFloatBitWidth();
   Value begin = scalar(op.getFirst()), end = i32(type.getRows());
   if (op.getEnd())
     end = arith::MinSIOp::create(b, loc, scalar(op.getEnd()), end);
+  // Rows of a column tile lie one behind the other, however they are swizzled
+  // within. Without a swizzle, all columns are one tile.
+  int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes =
+      type.getSwizzle() ? type.getSwizzle() : dest.columns * elementBytes;
+  int64_t tileBytes = dest.rows * rowBytes;
+  int64_t firstTile = dest.beginColumn * elementBytes / rowBytes;
+  int64_t columnTiles = type.getColumns() * elementBytes / rowBytes;
   // The condition is the same in all threads of the role: they can meet in it.
   emitIf(cmp(arith::CmpIPredicate::slt, begin, end), [&] {
     beforeStore(dest);
     begin = arith::MaxSIOp::create(b, loc, begin, i32(0));
     Value mine = opaque(thread()); // this is rare: nothing is kept for it
-    auto loop = scf::ForOp::create(b, loc, add(begin, shr(mine, 3)), end,
-                                   i32(roleThreads() / kRowThreads));
+    auto address = [&](Value row) {
+      return add(dest.address, mul(row, i32(rowBytes)));
+    };
+    auto loop = scf::ForOp::create(
+        b, loc, add(address(begin), mul(mine, i32(kChunkBytes))), address(end),
+        i32(roleThreads() * kChunkBytes));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(loop.getBody()->getTerminator());
-      // Chunks are few to a thread, but this is rare: a loop keeps it small.
-      auto chunks = scf::ForOp::create(
-          b, loc, mul(andi(mine, kRowThreads - 1), i32(columns)),
-          i32(type.getColumns()), i32(kRowThreads * columns));
-      b.setInsertionPoint(chunks.getBody()->getTerminator());
-      Value address = elementAddress(dest, loop.getInductionVar(),
-                                     chunks.getInductionVar());
-      ptx("st.shared.v4.b32 [$0], {$1, $1, $1, $1};", "r,r", {},
-          {address, i32(0)});
+      for (int64_t i = firstTile; i < firstTile + columnTiles; ++i)
+        ptx("st.shared.v4.b32 [$0+" + std::to_string(i * tileBytes) +
+                "], {$1, $1, $1, $1};",
+            "r,r", {}, {loop.getInductionVar(), i32(0)});
     }
     afterStore(dest);
     roleBarrier();

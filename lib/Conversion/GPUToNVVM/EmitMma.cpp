@@ -172,6 +172,18 @@ void MmaText::addInstruction(int64_t m, int64_t n, int64_t k) {
           .str();
 }
 
+/// Whether the op adds to what an MMA before it in the block has in flight, and
+/// reads no registers that were written since: the fence before that one will
+/// do.
+static bool continuesMma(MmaOp op) {
+  auto before = op.getAcc() ? op.getAcc().getDefiningOp<MmaOp>() : MmaOp();
+  if (!before || before->getBlock() != op->getBlock())
+    return false;
+  Operation *lhs = op.getLhs().getDefiningOp();
+  return tileType(op.getLhs()) || (lhs && lhs->getBlock() != op->getBlock()) ||
+         (lhs && lhs->isBeforeInBlock(before));
+}
+
 /// Whether the op is waited for at once, so that both are one text.
 static bool endsAtOnce(MmaOp op) {
   auto wait = dyn_cast_or_null<MmaWaitOp>(op->getNextNode());
@@ -211,7 +223,8 @@ LogicalResult MmaText::emit() {
   if (a)
     high("a", *a);
   high("b", b);
-  text += "wgmma.fence.sync.aligned;\n";
+  if (!continuesMma(op))
+    text += "wgmma.fence.sync.aligned;\n";
   // Steps of K outside: neighbouring instructions add to different registers.
   for (int64_t k = 0; k < depth; k += kInstructionK)
     for (int64_t m = 0; m < mSize; m += kInstructionM)

@@ -66,6 +66,7 @@ LogicalResult NVVMEmitter::emitFor(scf::ForOp op) {
   };
   Hazards before = hazards;
   assumeAccesses(op);
+  int64_t barriersBefore = numBarriers;
   auto loop =
       scf::ForOp::create(b, loc, scalar(op.getLowerBound()),
                          scalar(op.getUpperBound()), scalar(op.getStep()),
@@ -81,8 +82,8 @@ LogicalResult NVVMEmitter::emitFor(scf::ForOp op) {
     mapSlices(op.getRegionIterArgs(), loop.getRegionIterArgs());
     if (failed(emitBlock(*op.getBody())))
       return failure();
-    // So that the next iteration need not fence for this one.
-    if (hazards.unfenced && !before.unfenced)
+    // So that a barrier of the next iteration need not fence for this one.
+    if (hazards.unfenced && !before.unfenced && numBarriers > barriersBefore)
       fenceAsync();
     scf::YieldOp::create(b, loc, terminatorRegisters(*op.getBody()));
   }
@@ -197,7 +198,12 @@ LogicalResult NVVMEmitter::emitSharedMemRef(memref::AllocaOp op) {
     return op.emitOpError("requires a static shape in memory space ")
            << kSharedSpace << ", but got " << type;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  int64_t offset = reserveShared(type.getNumElements() * bytes, bytes);
+  bool outlivesPlan = llvm::any_of(op->getUsers(), [](Operation *user) {
+    return user->getParentOfType<WarpSpecializeOp>();
+  });
+  int64_t size = type.getNumElements() * bytes;
+  int64_t offset =
+      outlivesPlan ? reserveShared(size, bytes) : reserveScratch(size, bytes);
   GlobalMemory memory;
   memory.elementType = type.getElementType();
   memory.pointer = LLVM::IntToPtrOp::create(

@@ -60,6 +60,7 @@ void NVVMEmitter::roleBarrier() {
     fenceAsync();
   hazards.stores.clear();
   hazards.reads.clear();
+  ++numBarriers;
   if (role.warps == 1) {
     ptx("bar.warp.sync -1;", "", {}, {});
     return;

@@ -296,6 +296,7 @@ private:
   Value ctaThread; ///< i32
   Role role;
   Hazards hazards;
+  int64_t numBarriers = 0; ///< roleBarrier() calls so far
   Operation *currentOp = nullptr;
 
   llvm::BumpPtrAllocator allocator;

@@ -40,6 +40,10 @@ template <typename Op> static Op findOnly(func::FuncOp func) {
   return found.size() == 1 ? found.front() : Op();
 }
 
+bool mla::listsSplits(ScheduleAttr schedule) {
+  return schedule.getDataflow() == "rows_as_m";
+}
+
 /// The CTAs [0, groups * parts) divide the entries of the list: group i does
 /// entries i, i + groups, ..., and each of its CTAs a part of their columns.
 /// All but the partial results is there before the main entry ends.
@@ -98,11 +102,19 @@ LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   buffers.splitList =
       appendArgument(func, argument_names::kSplitList,
                      MemRefType::get({ShapedType::kDynamic, 8}, i32));
-  buffers.staging = allocateShared(b, loc, {kMaxGroups, 8});
+  bool areListed = listsSplits(schedule);
+  if (!areListed)
+    buffers.staging = allocateShared(b, loc, {kMaxGroups, 8});
   emitChain(ix, entry.plan);
-  Value mainWorkers =
-      ix.floorDiv(entry.plan.getWorkers(), ix.constant(kCtasPerWorker));
-  Value count = emitDeviceSplits(b, entry.plan, schedule, mainWorkers, buffers);
+  Value count;
+  if (areListed) {
+    mla_gpu::GridWaitOp::create(b, loc);
+    count = loadNumSplits(b, loc, buffers.splitList);
+  } else {
+    Value mainWorkers =
+        ix.floorDiv(entry.plan.getWorkers(), ix.constant(kCtasPerWorker));
+    count = emitDeviceSplits(b, entry.plan, schedule, mainWorkers, buffers);
+  }
   emitMerges(b, entry, buffers.splitList, count);
   // Also where there is nothing to merge: launches must not overtake.
   mla_gpu::GridWaitOp::create(b, loc);

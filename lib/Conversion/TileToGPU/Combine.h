@@ -14,6 +14,10 @@
 
 namespace mlir::mla {
 
+/// Whether the main entry lists what is split: where its CTAs leave no
+/// registers for those that merge, these could not plan before it ends.
+bool listsSplits(ScheduleAttr schedule);
+
 /// Lowers the entry that mla-split-kv makes, mla.for_split { mla.combine;
 /// mla.store }, to the gpu level: the grid's CTAs divide what the main entry
 /// listed as split.

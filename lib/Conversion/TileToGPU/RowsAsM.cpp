@@ -127,6 +127,7 @@ void RowsAsM::emitStorage() {
   pipes.weights = pipeline({weights, scales}, {begin, 0}, {begin + kKeys, 0},
                            Writer::Threads, kSoftmax, {kLeft, kRight},
                            inRope ? pipes.rope : Value());
+  pipes.turn = pipeline({}, {}, {}, Writer::Threads, kSoftmax, {kLeft, kRight});
 }
 
 void RowsAsM::emit() {

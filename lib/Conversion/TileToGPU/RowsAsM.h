@@ -58,6 +58,7 @@ private:
   };
   struct Pipelines {
     Value left, right, rope, weights;
+    Value turn; ///< of P V, near the end of the next Q K^T
   };
 
   // RowsAsM.cpp
@@ -79,14 +80,16 @@ private:
   void emitSoftmaxRole();
   /// Takes Q out of its slot, and lets all have it again.
   Query takeQuery(Value number);
-  /// S = Q K^T of a slot. P of the slot before is handed over near the end, if
+  /// S = Q K^T of a slot. P V of the slot before gets its turn near the end, if
   /// it is of the same piece.
   Value multiplyKeys(const Query &query, Value number, Value isLater);
   /// Stores P of a slot and what O is to be multiplied by. State: maximum and
   /// sum of each row.
   SmallVector<Value> emitWeights(TileScores scores, Value number, Value isLast,
                                  ValueRange state);
-  /// Hands P of a slot over, so that P V begins, and lets its keys go.
+  /// Shows P of a slot to P V, and lets its keys go.
+  void publish(Value number);
+  /// The same, and lets P V begin.
   void handOver(Value number);
   void storeSums(Value piece, Value max, Value sum);
 

@@ -54,7 +54,7 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
          [&](Value piece, ValueRange carried) -> SmallVector<Value> {
            Value query = carried[0];
            WorkItem work = locateNext(carried.drop_front());
-           for (Value pipe : {half, pipes.weights})
+           for (Value pipe : {half, pipes.weights, pipes.turn})
              b.wait(pipe, query);
            SmallVector<Value> at = refill(query, carried.drop_front(), work);
 
@@ -64,13 +64,10 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
                zero, tiles, {o0, at[0], at[1]},
                [&](Value tile, ValueRange state) -> SmallVector<Value> {
                  Value number = b.add(first, tile);
-                 // Both ends of a hull are too much to keep beside O.
-                 bool again = loads.clearsHead(work.item);
-                 const WorkItem here = again ? read(piece) : work;
                  Value key =
-                     b.mul(b.add(here.firstTile, tile), b.index(entry.keys));
+                     b.mul(b.add(work.firstTile, tile), b.index(entry.keys));
                  Value product =
-                     multiplyValues(half, number, here.item, key, state[0]);
+                     multiplyValues(half, number, work.item, key, state[0]);
                  WorkItem next = locateNext(state.drop_front()); // meanwhile
                  Value sum = b.finish(product);
                  SmallVector<Value> later =
@@ -97,6 +94,7 @@ Value RowsAsM::multiplyValues(Value half, Value number, const ItemValues &item,
     return {arith::MulFOp::create(b, sum, b.spread(alpha, o.matrix(f32)))};
   })[0];
   loads.clearUnseen(b, item, values, firstKey);
+  b.wait(pipes.turn, number);
   return b.multiply(weights[0], values, scaled, o.matrix(f32));
 }
 
@@ -109,7 +107,7 @@ void RowsAsM::storeOutput(Value piece, Value column, Value sum) {
 }
 
 void RowsAsM::release(Value half, Value number) {
-  for (Value pipe : {half, pipes.weights})
+  for (Value pipe : {half, pipes.weights, pipes.turn})
     ReleaseOp::create(b, pipe, number);
 }
 

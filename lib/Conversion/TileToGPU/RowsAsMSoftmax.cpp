@@ -123,6 +123,8 @@ Value RowsAsM::multiplyKeys(const Query &query, Value number, Value isLater) {
   };
   Value keysLeft = b.wait(pipes.left, number)[0];
   multiply(query.left, keysLeft);
+  // What fences and arrivals take hides behind this product.
+  b.when(isLater, [&] { publish(before); });
   Value keysRight = b.wait(pipes.right, number)[0];
   int64_t inTile = columns.half - columns.qInTile;
   int64_t last = inTile - columns.last;
@@ -136,7 +138,7 @@ Value RowsAsM::multiplyKeys(const Query &query, Value number, Value isLater) {
   multiply(query.last, b.view(keysRight, last, inTile));
   // P V of the tile before queues behind the last steps, not between others.
   b.drain(allButLast);
-  b.when(isLater, [&] { handOver(before); });
+  b.when(isLater, [&] { CommitOp::create(b, pipes.turn, before); });
   Value scores = b.finish(product);
   if (pipes.rope)
     ReleaseOp::create(b, pipes.rope, number);
@@ -171,30 +173,49 @@ SmallVector<Value> RowsAsM::emitWeights(TileScores scores, Value number,
                             arith::NegFOp::create(b, reference));
   else
     exponents = subf(b, scores.scores, reference);
-  Value weights = exp2(b, exponents);
-  Value sum = addf(b, moved[2], b.reduce(Reduction::Sum, weights, lanes));
-  // The last P and scales also normalise: P V needs no row sums.
-  SmallVector<Value> scaled = b.branch(
+  ValueRange tiles = b.acquire(pipes.weights, number);
+  auto weigh = [&](Value &sum) {
+    Value weights = exp2(b, exponents);
+    sum = addf(b, moved[2], b.reduce(Reduction::Sum, weights, lanes));
+    return weights;
+  };
+  auto store = [&](Value weights, Value alpha) {
+    Value rounded = arith::TruncFOp::create(b, s.matrix(entry.type), weights);
+    StoreSharedOp::create(b, rounded, tiles[0]);
+    StoreSharedOp::create(b, alpha, tiles[1]);
+  };
+  // The last P and scales also normalise: P V needs no row sums. Others are
+  // stored as they come, each while the next ones are computed: so both ways
+  // have all of it.
+  Value total = b.branch(
       isLast,
       [&]() -> SmallVector<Value> {
+        Value sum, weights = weigh(sum);
         Value total = b.reduce(Reduction::Sum, sum, row);
         Value some = arith::MaximumFOp::create(b, total, b.splat(row, kTiny));
         Value inverse = arith::DivFOp::create(b, one, some);
-        return {mulf(b, weights, b.spread(inverse, matrix)),
-                mulf(b, moved[1], inverse)};
+        store(mulf(b, weights, b.spread(inverse, matrix)),
+              mulf(b, moved[1], inverse));
+        return {sum};
       },
-      [&]() -> SmallVector<Value> { return {weights, moved[1]}; });
-  Value rounded = arith::TruncFOp::create(b, s.matrix(entry.type), scaled[0]);
-  ValueRange tiles = b.acquire(pipes.weights, number);
-  StoreSharedOp::create(b, rounded, tiles[0]);
-  StoreSharedOp::create(b, scaled[1], tiles[1]);
-  return {moved[0], sum};
+      [&]() -> SmallVector<Value> {
+        Value sum, weights = weigh(sum);
+        store(weights, moved[1]);
+        return {sum};
+      })[0];
+  return {moved[0], total};
 }
 
-void RowsAsM::handOver(Value number) {
+void RowsAsM::publish(Value number) {
   CommitOp::create(b, pipes.weights, number);
   ReleaseOp::create(b, pipes.left, number);
   ReleaseOp::create(b, pipes.right, number);
+  AcquireOp::create(b, pipes.turn, number);
+}
+
+void RowsAsM::handOver(Value number) {
+  publish(number);
+  CommitOp::create(b, pipes.turn, number);
 }
 
 void RowsAsM::storeSums(Value piece, Value max, Value sum) {

@@ -72,10 +72,18 @@ static LogicalResult emitPlan(TileEntry &entry) {
       func, argument_names::kWorkList,
       MemRefType::get({ShapedType::kDynamic, 8}, builder.getI32Type()));
   entry.buffers.workRange = allocateShared(builder, loc, {1, 2});
+  SplitBuffers splits;
+  bool lists = entry.storePartial && listsSplits(entry.schedule);
+  if (lists) {
+    splits.splitList = appendArgument(
+        func, argument_names::kSplitList,
+        MemRefType::get({ShapedType::kDynamic, 8}, builder.getI32Type()));
+    splits.staging = allocateShared(builder, loc, {kMaxGroups, 8});
+  }
   mla_gpu::GridWaitOp::create(builder, loc);
   emitDevicePlan(builder, entry.plan, entry.schedule, entry.worker, numWorkers,
-                 entry.buffers);
-  // The merge plans too, beside the roles: here it would delay them.
+                 entry.buffers, lists ? &splits : nullptr);
+  // Else the merge plans too, beside the roles: here it would delay them.
   if (entry.storePartial)
     mla_gpu::GridLaunchDependentsOp::create(builder, loc);
   return success();

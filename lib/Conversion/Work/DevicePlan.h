@@ -8,8 +8,9 @@
 
 //
 // The scheduler of a GPU. Every CTA runs it by itself, from the lengths alone,
-// and finds its own pieces of work. Those that merge run it again to find what
-// is split: nothing but the partial results goes from one launch to the other.
+// and finds its own pieces of work. What is split, those that merge find in the
+// same way while the others work; or one of these lists it, where there is no
+// room for both.
 //
 // A unit is `row_blocks` neighbouring row blocks of a request and KV head.
 // Groups of as many CTAs side by side do units, a CTA for each row block, so
@@ -41,8 +42,10 @@ struct WorkBuffers {
 
 /// What is to be merged.
 struct SplitBuffers {
-  Value splitList; ///< ?x8xi32 of the workspace, counted by piece
-  Value staging;   ///< kMaxGroups x 8xi32 of the CTA's own
+  /// ?x8xi32 of the workspace, counted by piece: in front of the entries, their
+  /// number, if emitDevicePlan writes them.
+  Value splitList;
+  Value staging; ///< kMaxGroups x 8xi32 of the CTA's own
 };
 
 /// i32 of the CTA's own, in shared memory.
@@ -50,9 +53,11 @@ Value allocateShared(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape);
 
 /// Emits the plan of one CTA's work, outside of roles. `plan` and its operands
 /// must be values of the function that is built. All threads of the CTA see its
-/// part of the list afterwards.
+/// part of the list afterwards. The last CTA, which has the least to do, also
+/// lists what is split, if there are buffers for that.
 void emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                    Value worker, Value numWorkers, const WorkBuffers &buffers);
+                    Value worker, Value numWorkers, const WorkBuffers &buffers,
+                    const SplitBuffers *splits = nullptr);
 
 /// Emits, for the CTAs that merge, what emitDevicePlan splits for `numWorkers`
 /// CTAs. Every CTA writes the same list, and sees it; the result is the number
@@ -80,6 +85,8 @@ struct SplitItem {
   ItemValues item;
   Value pieces;
 };
+/// Their number, where emitDevicePlan has written it.
+Value loadNumSplits(OpBuilder &builder, Location loc, Value splitList);
 SplitItem loadSplitItem(OpBuilder &builder, Location loc, PlanOp plan,
                         Value splitList, Value index);
 

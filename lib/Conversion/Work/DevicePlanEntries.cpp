@@ -64,9 +64,15 @@ WorkItem mla::loadWorkItem(OpBuilder &builder, Location loc, PlanOp plan,
   return work;
 }
 
+Value mla::loadNumSplits(OpBuilder &builder, Location loc, Value splitList) {
+  IndexMath ix{builder, loc};
+  return ix.load(splitList, {ix.constant(0), ix.constant(0)});
+}
+
 SplitItem mla::loadSplitItem(OpBuilder &builder, Location loc, PlanOp plan,
                              Value splitList, Value index) {
   ItemMath ix(builder, loc, plan);
+  index = ix.add(index, ix.one); // behind the number of them
   auto field = [&](int64_t i) {
     return ix.load(splitList, {index, ix.constant(i)});
   };

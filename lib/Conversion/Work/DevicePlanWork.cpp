@@ -217,12 +217,18 @@ void DevicePlanner::emitEntry(const Unit &unit, Value index, Value from,
 
 void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
                          Value worker, Value numWorkers,
-                         const WorkBuffers &buffers) {
+                         const WorkBuffers &buffers,
+                         const SplitBuffers *splits) {
   // A CTA without work writes no range below. The scan of the totals, and its
   // barrier, come in between.
   IndexMath ix{builder, plan.getLoc()};
   Value row = rangeRow(ix, buffers.workRange, worker), none = ix.constant(0);
   for (int64_t bound : {0, 1})
     ix.store(none, buffers.workRange, {row, ix.constant(bound)});
-  DevicePlanner(builder, plan, schedule, numWorkers).emitWork(worker, buffers);
+  DevicePlanner planner(builder, plan, schedule, numWorkers);
+  planner.emitWork(worker, buffers);
+  if (!splits)
+    return;
+  planner.emitSplits(*splits,
+                     ix.equal(ix.add(worker, ix.constant(1)), numWorkers));
 }

@@ -46,6 +46,8 @@ public:
   void emitWork(Value worker, const WorkBuffers &buffers);
   /// Lists what all CTAs together split, and returns the number of entries.
   Value emitSplits(const SplitBuffers &buffers);
+  /// The same, and the number, by one CTA only. The last thing that is emitted.
+  void emitSplits(const SplitBuffers &buffers, Value isLister);
 
 private:
   struct Unit {

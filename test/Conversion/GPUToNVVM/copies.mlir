@@ -129,16 +129,23 @@ func.func @gather_narrow(%pool: memref<?x1x192xbf16, strided<[193, 192, 1]>> {ml
   return
 }
 
-// Only where rows are past the end, and with all that it takes inside of the branch.
+// Only where rows are past the end, and with all that it takes inside of the branch: row n is 128 n bytes on in each of the
+// three column tiles of 64 x 128 bytes.
 // CHECK-LABEL: llvm.func @clear(
 // CHECK-SAME: %[[KEYS:[^:]*]]: i32)
 // CHECK: try_wait
 // CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[KEYS]], %c64_i32
 // CHECK-NEXT: scf.if %[[SOME]] {
 // CHECK: %[[BEGIN:.*]] = arith.maxsi %[[KEYS]], %c0_i32
-// CHECK: %[[FIRST:.*]] = arith.addi %[[BEGIN]], %{{.*}}
-// CHECK: scf.for %{{.*}} = %[[FIRST]] to %c64_i32 step %c16_i32
-// CHECK: st.shared.v4.b32 [$0], {$1, $1, $1, $1};
+// CHECK: %[[ROWS:.*]] = arith.muli %[[BEGIN]], %c128_i32
+// CHECK: %[[AT:.*]] = arith.addi %[[TILE:.*]], %[[ROWS]]
+// CHECK: %[[FIRST:.*]] = arith.addi %[[AT]], %{{.*}}
+// CHECK: %[[STOP:.*]] = arith.addi %[[TILE]], %c8192_i32
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[STOP]] step %c2048_i32
+// CHECK-NEXT: st.shared.v4.b32 [$0+0], {$1, $1, $1, $1};
+// CHECK-NEXT: st.shared.v4.b32 [$0+8192], {$1, $1, $1, $1};
+// CHECK-NEXT: st.shared.v4.b32 [$0+16384], {$1, $1, $1, $1};
+// CHECK-NOT: st.shared
 // CHECK: fence.proxy.async.shared::cta;
 // CHECK-NEXT: bar.sync 2, 128;
 // CHECK-NEXT: }
@@ -146,7 +153,9 @@ func.func @gather_narrow(%pool: memref<?x1x192xbf16, strided<[193, 192, 1]>> {ml
 // CHECK: %[[END:.*]] = arith.minsi %[[KEYS]], %c64_i32
 // CHECK: %[[SOME2:.*]] = arith.cmpi sgt, %[[END]], %c0_i32
 // CHECK-NEXT: scf.if %[[SOME2]] {
-// CHECK: scf.for %{{.*}} to %[[END]] step %c16_i32
+// CHECK: %[[BYTES:.*]] = arith.muli %[[END]], %c128_i32
+// CHECK: %[[STOP2:.*]] = arith.addi %{{.*}}, %[[BYTES]]
+// CHECK: scf.for %{{.*}} to %[[STOP2]] step %c2048_i32
 func.func @clear(%keys32: i32 {mla.name = "keys"}) attributes {mla.entry = 2} {
   %c0 = arith.constant 0 : index
   %keys = arith.index_cast %keys32 : i32 to index

@@ -33,6 +33,7 @@
 // CHECK: %[[RIGHT:.*]] = mla_gpu.pipeline %[[STORAGE]][256:512] writer(tma) from("right") to("softmax", "right")
 // CHECK: %[[ROPE:.*]] = mla_gpu.pipeline %[[STORAGE]][512:576] writer(tma) from("right") to("softmax")
 // CHECK: %[[P:.*]] = mla_gpu.pipeline %[[STORAGE]][512:576], %[[FACTORS]] writer(threads) from("softmax") to("left", "right") after(%[[ROPE]]
+// CHECK: %[[TURN:.*]] = mla_gpu.pipeline slots(3) writer(threads) from("softmax") to("left", "right")
 // CHECK-NOT: mla_gpu.pipeline
 
 // ---- Q K^T and softmax
@@ -60,12 +61,20 @@
 // CHECK-NEXT: mla_gpu.commit %[[P]][%[[BASE]]]
 // CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BASE]]]
 // CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.acquire %[[TURN]][%[[BASE]]]
+// CHECK-NEXT: mla_gpu.commit %[[TURN]][%[[BASE]]]
 // CHECK: %[[FIRST_TILE:.*]] = arith.addi %[[BASE]], %[[C1]]
 // CHECK: scf.for %[[TILE:.*]] = %[[C0]] to %[[TILES]] step %[[C1]]
 // CHECK: %[[N:.*]] = arith.addi %[[FIRST_TILE]], %[[TILE]]
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[N]], %[[C1]]
 // CHECK: %[[KL:.*]] = mla_gpu.wait %[[LEFT]][%[[N]]]
 // CHECK: %[[S0:.*]] = mla_gpu.mma %[[Q0]], %[[KL]] transposed :
+// P of the tile before is shown while this runs, but not before the first one of a piece.
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: mla_gpu.commit %[[P]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.acquire %[[TURN]][%[[BEFORE]]]
 // CHECK: %[[KR:.*]] = mla_gpu.wait %[[RIGHT]][%[[N]]]
 // CHECK: %[[K1:.*]] = mla_gpu.view %[[KR]][0:112]
 // CHECK: %[[S1:.*]] = mla_gpu.mma %[[Q1]], %[[K1]] transposed acc(%[[S0]]
@@ -75,12 +84,10 @@
 // CHECK: %[[S3:.*]] = mla_gpu.mma %[[LAST_TILE]], %[[K3]] transposed acc(%[[S2]]
 // CHECK: %[[K2:.*]] = mla_gpu.view %[[KR]][112:240]
 // CHECK: %[[S4:.*]] = mla_gpu.mma %[[Q2]], %[[K2]] transposed acc(%[[S3]]
-// P of the tile before is handed over when only the last steps run, but not before the first one of a piece.
+// It is P V's turn when only the last steps run.
 // CHECK: mla_gpu.mma_wait %[[S3]] :
 // CHECK-NEXT: scf.if
-// CHECK-NEXT: mla_gpu.commit %[[P]][%[[BEFORE]]]
-// CHECK-NEXT: mla_gpu.release %[[LEFT]][%[[BEFORE]]]
-// CHECK-NEXT: mla_gpu.release %[[RIGHT]][%[[BEFORE]]]
+// CHECK-NEXT: mla_gpu.commit %[[TURN]][%[[BEFORE]]]
 // CHECK: mla_gpu.mma_wait %[[S4]] :
 // CHECK-NEXT: mla_gpu.release %[[ROPE]][%[[N]]]
 // The mask, the reference of exp, and the division by the sums are for some tiles only. What the mask takes of the
@@ -90,12 +97,17 @@
 // CHECK: mla_gpu.map
 // CHECK: mla_gpu.row_reduce max {{.*}} -> tensor<64x4xf32, #lanes>
 // CHECK: %[[MOVED:.*]]:3 = mla_gpu.if_any
+// CHECK: %[[PS:.*]]:2 = mla_gpu.acquire %[[P]][%[[N]]]
+// CHECK: scf.if
 // CHECK: math.exp2 {{.*}} : tensor<64x64xf32,
 // CHECK: mla_gpu.row_reduce sum {{.*}} -> tensor<64x4xf32, #lanes>
-// CHECK: scf.if
 // CHECK: arith.divf
 // CHECK: arith.truncf {{.*}} to tensor<64x64xbf16,
-// CHECK: %[[PS:.*]]:2 = mla_gpu.acquire %[[P]][%[[N]]]
+// CHECK: mla_gpu.store_shared %{{.*}} to %[[PS]]#0
+// CHECK: mla_gpu.store_shared %{{.*}} to %[[PS]]#1
+// CHECK: else
+// CHECK: math.exp2 {{.*}} : tensor<64x64xf32,
+// CHECK-NOT: arith.divf
 // CHECK: mla_gpu.store_shared %{{.*}} to %[[PS]]#0
 // CHECK: mla_gpu.store_shared %{{.*}} to %[[PS]]#1
 // ---- finish: the last P, and the row's log-sum-exp, natural or in base 2
@@ -131,8 +143,10 @@
 // CHECK: scf.for %{{.*}} iter_args(%[[START:[a-z0-9]+]] = %[[C0]],
 // CHECK: mla_gpu.wait %[[HALF]][%[[START]]]
 // CHECK: mla_gpu.wait %[[P]][%[[START]]]
+// CHECK-NEXT: mla_gpu.wait %[[TURN]][%[[START]]]
 // CHECK-NEXT: mla_gpu.release %[[HALF]][%[[START]]]
 // CHECK-NEXT: mla_gpu.release %[[P]][%[[START]]]
+// CHECK-NEXT: mla_gpu.release %[[TURN]][%[[START]]]
 // CHECK: %[[O:.*]]:3 = scf.for
 // CHECK: %[[M:.*]] = arith.addi
 // CHECK: %[[V:.*]] = mla_gpu.wait %[[HALF]][%[[M]]]
@@ -140,12 +154,14 @@
 // CHECK: mla_gpu.load_shared %[[PW]]#1
 // CHECK: %[[SCALED:.*]] = mla_gpu.if_any
 // CHECK: mla_gpu.clear_rows %[[V]]
+// CHECK: mla_gpu.wait %[[TURN]][%[[M]]]
 // CHECK: %[[RUNS:.*]] = mla_gpu.mma %[[PW]]#0, %[[V]] acc(%[[SCALED]]
 // CHECK: %[[PAGE:.*]] = scf.if
 // CHECK: memref.load %[[TABLE]]
 // CHECK: mla_gpu.mma_wait %[[RUNS]]
 // CHECK: mla_gpu.release %[[HALF]][%[[M]]]
 // CHECK: mla_gpu.release %[[P]][%[[M]]]
+// CHECK: mla_gpu.release %[[TURN]][%[[M]]]
 // CHECK: %[[AHEAD:.*]] = arith.addi %[[M]], %[[C3]]
 // CHECK: mla_gpu.acquire %[[HALF]][%[[AHEAD]]]
 // CHECK: mla_gpu.tma_load %[[K]][%[[PAGE]], %{{.*}}, %[[C0]], %[[COLUMN]]]
