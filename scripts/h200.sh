@@ -7,6 +7,8 @@
 #   quick      verify --quick
 #   verify     the whole suite against the reference
 #   bench      all configurations of bench/peers.json
+#   compile    cold compilations by stage, entries one after the other and side
+#              by side; then doctor
 #   sanitize   compute-sanitizer's memcheck, racecheck and synccheck on
 #              verify --subset; one of them: memcheck, racecheck, synccheck
 #   peers      the program that MLA_PEERS names (kernels of others, which are no
@@ -78,6 +80,14 @@ for step in "${@:-verify bench}"; do
       run bench 300 "$tool" bench --target cuda --configs bench/peers.json --json "$out/bench.json" "${more[@]}"
       tail -80 "$out/bench.log" | cut -c1-160
       ;;
+    compile)
+      run compile-in-turn 120 "$tool" bench --target cuda --compile --compile-threads 1
+      run compile-side-by-side 120 "$tool" bench --target cuda --compile
+      run doctor 60 "$tool" doctor --target cuda
+      for log in compile-in-turn compile-side-by-side doctor; do
+        cut -c1-160 "$out/$log.log"
+      done
+      ;;
     memcheck | racecheck | synccheck) sanitize "$name" ;;
     sanitize)
       for check in memcheck racecheck synccheck; do
@@ -93,7 +103,7 @@ for step in "${@:-verify bench}"; do
       fi
       ;;
     *)
-      echo "h200.sh: requires info, quick, verify, bench, sanitize, memcheck, racecheck, synccheck or peers, but got '$name'" >&2
+      echo "h200.sh: requires info, quick, verify, bench, compile, sanitize, memcheck, racecheck, synccheck or peers, but got '$name'" >&2
       exit 2
       ;;
     esac

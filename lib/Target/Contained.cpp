@@ -28,27 +28,44 @@ using llvm::createStringError;
 // LLVM recurses deeply on large functions; only touched pages cost memory.
 static constexpr size_t kStackBytes = size_t(32) << 20;
 
+namespace mlir::mla {
+/// What runs on the thread of a call.
+struct ContainedThread {
+  using Call = ContainedCall::State;
+  static thread_local Call *current;
+  static void handleFatalError(void *, const char *reason, bool);
+  static void *run(void *argument);
+};
+} // namespace mlir::mla
+
+using mla::ContainedThread;
+
 static std::atomic<unsigned> abandonedThreads = 0;
-/// Those of them whose time is over and that do not stand still yet.
-static std::atomic<unsigned> runningThreads = 0;
+/// Threads of calls that do not stand still, waited for or not.
+static std::atomic<unsigned> busyThreads = 0;
 
 /// A process that ends destroys what LLVM's passes use: it must not do so under
-/// a thread that is in one.
+/// a thread that is in one. To be registered when calls are left behind, after
+/// what they use was made: the last is the first to be destroyed.
 static constexpr std::chrono::seconds kLastWait(10);
 static void waitAtExit() {
   auto start = std::chrono::steady_clock::now();
-  while (runningThreads && std::chrono::steady_clock::now() - start < kLastWait)
+  while (busyThreads && std::chrono::steady_clock::now() - start < kLastWait)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+static void install() {
+  llvm::install_fatal_error_handler(ContainedThread::handleFatalError);
+  // A child process has none of the threads.
+  pthread_atfork(nullptr, nullptr, [] { busyThreads = 0; });
 }
 
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
 
-namespace {
-
 /// One contained call, shared by the caller and the thread.
-struct Call {
+struct mla::ContainedCall::State {
   llvm::unique_function<llvm::Error()> body;
 
   std::mutex mutex;
@@ -62,6 +79,7 @@ struct Call {
   void abandon() {
     abandoned = true;
     ++abandonedThreads;
+    std::atexit(waitAtExit);
   }
   void finish(std::optional<std::string> why) {
     finished = true;
@@ -70,9 +88,7 @@ struct Call {
   }
 };
 
-} // namespace
-
-static thread_local Call *currentCall = nullptr;
+thread_local ContainedThread::Call *ContainedThread::current = nullptr;
 
 [[noreturn]] static void standStill() {
   while (true)
@@ -80,16 +96,16 @@ static thread_local Call *currentCall = nullptr;
 }
 
 void mla::standStillIfAbandoned() {
-  if (!currentCall || !currentCall->abandoned)
+  if (!ContainedThread::current || !ContainedThread::current->abandoned)
     return;
-  --runningThreads;
+  --busyThreads;
   standStill();
 }
 
 unsigned mla::numAbandonedThreads() { return abandonedThreads; }
 
-static void handleFatalError(void *, const char *reason, bool) {
-  Call *call = currentCall;
+void ContainedThread::handleFatalError(void *, const char *reason, bool) {
+  Call *call = current;
   if (!call) {
     // Not ours: what LLVM prints without a handler. It then ends the process.
     llvm::errs() << "LLVM ERROR: " << reason << "\n";
@@ -97,9 +113,8 @@ static void handleFatalError(void *, const char *reason, bool) {
   }
   {
     std::lock_guard<std::mutex> lock(call->mutex);
-    if (call->abandoned) {
-      --runningThreads;
-    } else {
+    --busyThreads;
+    if (!call->abandoned) {
       call->abandon();
       call->finish("stage '" + call->stage + "': " + reason);
     }
@@ -107,11 +122,11 @@ static void handleFatalError(void *, const char *reason, bool) {
   standStill();
 }
 
-static void *runCall(void *argument) {
+void *ContainedThread::run(void *argument) {
   // Held for as long as the thread lives, which may be for good.
   auto call = std::move(*static_cast<std::shared_ptr<Call> *>(argument));
   delete static_cast<std::shared_ptr<Call> *>(argument);
-  currentCall = call.get();
+  current = call.get();
   llvm::Error error = call->body();
   // What the body owns goes before anyone hears that it is done.
   call->body = nullptr;
@@ -119,22 +134,20 @@ static void *runCall(void *argument) {
   if (error)
     failure = llvm::toString(std::move(error));
   std::lock_guard<std::mutex> lock(call->mutex);
-  if (call->abandoned) {
+  if (call->abandoned)
     --abandonedThreads;
-    --runningThreads;
-  }
+  --busyThreads;
   call->finish(std::move(failure));
   return nullptr;
 }
 
-llvm::Error mla::runContained(llvm::StringRef stage,
-                              llvm::unique_function<llvm::Error()> body,
-                              std::chrono::milliseconds timeLimit) {
+llvm::Expected<mla::ContainedCall>
+mla::ContainedCall::start(llvm::StringRef stage,
+                          llvm::unique_function<llvm::Error()> body) {
   static std::once_flag installed;
-  std::call_once(installed,
-                 [] { llvm::install_fatal_error_handler(handleFatalError); });
+  std::call_once(installed, install);
 
-  auto call = std::make_shared<Call>();
+  auto call = std::make_shared<State>();
   call->body = std::move(body);
   call->stage = stage.str();
 
@@ -142,32 +155,42 @@ llvm::Error mla::runContained(llvm::StringRef stage,
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  auto *argument = new std::shared_ptr<Call>(call);
+  auto *argument = new std::shared_ptr<State>(call);
   pthread_t thread;
-  int status = pthread_create(&thread, &attributes, runCall, argument);
+  ++busyThreads;
+  int status =
+      pthread_create(&thread, &attributes, ContainedThread::run, argument);
   pthread_attr_destroy(&attributes);
   if (status != 0) {
+    --busyThreads;
     delete argument;
     return createStringError("stage '" + stage + "': cannot start a thread: " +
                              llvm::sys::StrError(status));
   }
+  return ContainedCall(std::move(call));
+}
 
-  std::unique_lock<std::mutex> lock(call->mutex);
-  auto isFinished = [&] { return call->finished; };
+llvm::Error mla::ContainedCall::wait(std::chrono::milliseconds timeLimit) {
+  std::unique_lock<std::mutex> lock(state->mutex);
+  auto isFinished = [&] { return state->finished; };
   if (timeLimit.count() <= 0)
-    call->changed.wait(lock, isFinished);
-  else if (!call->changed.wait_for(lock, timeLimit, isFinished)) {
-    call->abandon();
-    ++runningThreads;
-    static std::once_flag registered;
-    std::call_once(registered, [] { std::atexit(waitAtExit); });
-    return createStringError("stage '" + llvm::Twine(call->stage) +
+    state->changed.wait(lock, isFinished);
+  else if (!state->changed.wait_for(lock, timeLimit, isFinished)) {
+    state->abandon();
+    return createStringError("stage '" + llvm::Twine(state->stage) +
                              "': not done within the time limit of " +
                              llvm::Twine(timeLimit.count()) + " ms");
   }
-  if (call->failure)
-    return createStringError(*call->failure);
+  if (state->failure)
+    return createStringError(*state->failure);
   return llvm::Error::success();
+}
+
+llvm::Error mla::runContained(llvm::StringRef stage,
+                              llvm::unique_function<llvm::Error()> body,
+                              std::chrono::milliseconds timeLimit) {
+  auto call = ContainedCall::start(stage, std::move(body));
+  return call ? call->wait(timeLimit) : call.takeError();
 }
 
 llvm::Error mla::inStage(llvm::StringRef stage, llvm::Error error) {
@@ -176,18 +199,18 @@ llvm::Error mla::inStage(llvm::StringRef stage, llvm::Error error) {
 }
 
 mla::ContainedStage::ContainedStage(llvm::StringRef name) {
-  if (!currentCall)
+  if (!ContainedThread::current)
     return;
   standStillIfAbandoned();
-  std::lock_guard<std::mutex> lock(currentCall->mutex);
-  previous = std::exchange(currentCall->stage, name.str());
+  std::lock_guard<std::mutex> lock(ContainedThread::current->mutex);
+  previous = std::exchange(ContainedThread::current->stage, name.str());
 }
 
 mla::ContainedStage::~ContainedStage() {
-  if (!currentCall)
+  if (!ContainedThread::current)
     return;
-  std::lock_guard<std::mutex> lock(currentCall->mutex);
-  currentCall->stage = std::move(previous);
+  std::lock_guard<std::mutex> lock(ContainedThread::current->mutex);
+  ContainedThread::current->stage = std::move(previous);
 }
 
 //===----------------------------------------------------------------------===//

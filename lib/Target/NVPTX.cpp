@@ -20,6 +20,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -227,11 +228,10 @@ mla::translateToNVVM(ModuleOp module, llvm::LLVMContext &context,
 // not merged, so that every convergent call stays where and as often as it was.
 static constexpr const char *kPipeline =
     "always-inline,globaldce,"
-    "function(sroa,early-cse<memssa>,"
+    "function(sroa,early-cse,"
     "instcombine<max-iterations=1;no-verify-fixpoint>,"
     "simplifycfg<no-hoist-common-insts;no-sink-common-insts>,"
-    "loop-mssa(licm),early-cse<memssa>,"
-    "instcombine<max-iterations=1;no-verify-fixpoint>,adce)";
+    "loop-mssa(licm),early-cse,adce)";
 
 static llvm::Error runPasses(llvm::Module &module,
                              llvm::TargetMachine &machine) {
@@ -248,8 +248,31 @@ llvm::Error mla::optimizeForNVPTX(llvm::Module &module,
   return llvm::Error::success();
 }
 
+namespace {
+/// Passes that LLVM's backend runs before it selects instructions, to no effect
+/// on code that kPipeline has been over, in half of the backend's time; but for
+/// loop strength reduction, whose additional counters cost registers.
+class BackendPasses : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(StringRef name, StringRef) const override {
+    static constexpr StringLiteral kSkipped[] = {
+        "Straight line strength reduction",
+        "Nary reassociation",
+        "Loop Strength Reduction",
+        "Canonicalize Freeze Instructions in Loops",
+        "GPU Load and Store Vectorizer",
+        "Early CSE",
+        "CodeGen Prepare"};
+    return !llvm::is_contained(kSkipped, name);
+  }
+};
+} // namespace
+
 static llvm::Expected<std::string> emit(llvm::Module &module,
                                         llvm::TargetMachine &machine) {
+  static BackendPasses backendPasses;
+  module.getContext().setOptPassGate(backendPasses);
   SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;

@@ -88,11 +88,12 @@ static llvm::Expected<PtxReport> runAssembler(llvm::StringRef ptx,
   auto assembler = findAssembler(options.assembler);
   if (!assembler)
     return assembler.takeError();
-  for (const DeniedAssembler &denied : options.denied)
-    if (assembler->release == denied.release)
-      return createStringError("release " + denied.release + " of " +
-                               assembler->path +
-                               " is not to be used: " + denied.reason);
+  for (const AssemblerDefect &defect :
+       findDefects(assembler->version, options.defects))
+    if (defect.denied)
+      return createStringError(assembler->path + " of release " +
+                               assembler->release +
+                               " is not to be used: " + defect.text);
   unsigned version = versionOfPTX(ptx);
   if (version > assembler->ptxVersion)
     return createStringError("the module is PTX " + formatPTXVersion(version) +
@@ -268,9 +269,12 @@ llvm::Expected<SassCounts> mla::countSass(llvm::StringRef cubin) {
 
 void mla::printReport(llvm::raw_ostream &stream, const PtxReport &report,
                       const SassCounts *sass) {
-  stream << "assembler: ptxas " << report.release << "\n";
-  if (!report.cubin.empty())
-    stream << "cubin: " << report.cubin.size() << " bytes\n";
+  stream << "assembler: ptxas " << report.release << "\n"
+         << "cubin: ";
+  if (report.cubin.empty())
+    stream << "not available (the driver keeps what it loads)\n";
+  else
+    stream << report.cubin.size() << " bytes\n";
   for (const KernelReport &kernel : report.kernels) {
     stream << (kernel.entry ? "kernel " : "function ") << kernel.name << ":\n";
     if (kernel.entry)
@@ -286,7 +290,10 @@ void mla::printReport(llvm::raw_ostream &stream, const PtxReport &report,
     stream << "notice: " << (notice.code.empty() ? "" : notice.code + ": ")
            << notice.text << "\n";
   if (!sass) {
-    stream << "sass: not available (nvdisasm or cuobjdump not found)\n";
+    stream << "sass: not available ("
+           << (report.cubin.empty() ? "no cubin"
+                                    : "nvdisasm or cuobjdump not found")
+           << ")\n";
     return;
   }
   for (llvm::StringRef opcode : {"HGMMA", "UTMALDG", "UTMASTG", "USETMAXREG",

@@ -112,7 +112,7 @@ unsigned mla::ptxVersionOfRelease(llvm::StringRef release) {
 }
 
 llvm::Expected<mla::Assembler> mla::findAssembler(llvm::StringRef path) {
-  Assembler assembler{path.str(), {}, 0};
+  Assembler assembler{path.str(), {}, {}, 0};
   if (path.empty()) {
     auto found = findTool({"ptxas"});
     if (!found)
@@ -126,14 +126,10 @@ llvm::Expected<mla::Assembler> mla::findAssembler(llvm::StringRef path) {
   // "Cuda compilation tools, release 13.0, V13.0.88"
   llvm::StringRef text = result->output;
   assembler.release = text.split("release ").second.split(',').first.str();
+  assembler.version = parseAssemblerVersion(text.split(", V").second);
   assembler.ptxVersion = ptxVersionOfRelease(assembler.release);
   if (!assembler.ptxVersion)
     return createStringError(assembler.path +
                              " does not say of which known release it is");
   return assembler;
-}
-
-llvm::ArrayRef<mla::DeniedAssembler> mla::getDeniedAssemblers() {
-  // None yet. An entry comes with the kernel and the input that it gets wrong.
-  return {};
 }

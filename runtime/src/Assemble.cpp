@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Assemble.h"
+#include "EntryLibraries.h"
 #include "cuda/Link.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
 
 using llvm::createStringError;
 using llvm::formatv;
@@ -26,14 +29,21 @@ PtxReport reportOfDriver(const cuda::Context &context, std::string log) {
   return report;
 }
 
-static llvm::Expected<PtxReport> linkByDriver(const cuda::Context &context,
-                                              const std::string &ptx) {
-  auto image = cuda::linkPTX(context, ptx);
-  if (!image)
-    return image.takeError();
-  PtxReport report = reportOfDriver(context, image->infoLog + image->errorLog);
-  report.cubin = std::move(image->cubin);
-  return report;
+void addLoaded(PtxReport &report, llvm::ArrayRef<FunctionPtr> functions) {
+  for (const FunctionPtr &function : functions) {
+    const cuda::FunctionInfo &known = function->info();
+    auto kernel =
+        llvm::find_if(report.kernels, [&](const mlir::mla::KernelReport &k) {
+          return k.name == known.symbol;
+        });
+    if (kernel == report.kernels.end())
+      kernel = report.kernels.emplace(kernel);
+    kernel->name = known.symbol;
+    kernel->entry = true;
+    kernel->registers = known.registers;
+    kernel->stackBytes = known.localBytes;
+    kernel->staticSharedBytes = known.staticSharedBytes;
+  }
 }
 
 AssemblerChoice chooseAssembler(const cuda::Context *context) {
@@ -49,12 +59,53 @@ AssemblerChoice chooseAssembler(const cuda::Context *context) {
   return {"none"};
 }
 
-llvm::Expected<PtxReport> assemble(const std::string &ptx,
-                                   const std::string &chip,
-                                   const cuda::Context *context) {
-  if (context)
-    return linkByDriver(*context, ptx);
-  auto gpu = mlir::mla::findGPUChip(chip);
+/// The driver's linker assembles for linking with other code, where setmaxnreg
+/// is ignored: not the code that is loaded.
+static llvm::Expected<PtxReport> linkByDriver(const cuda::Context &context,
+                                              const std::string &ptx) {
+  if (llvm::StringRef(ptx).contains("setmaxnreg"))
+    return createStringError(
+        "stage 'cubin': requires ptxas of a CUDA toolkit for a kernel that "
+        "uses setmaxnreg, but it was not found: the driver assembles such a "
+        "kernel only as it loads it, and keeps the code");
+  auto image = cuda::linkPTX(context, ptx);
+  if (!image)
+    return image.takeError();
+  PtxReport report = reportOfDriver(context, image->infoLog + image->errorLog);
+  report.cubin = std::move(image->cubin);
+  return report;
+}
+
+/// Of the code as it is loaded, which cannot be had.
+static llvm::Expected<PtxReport>
+loadByDriver(const std::shared_ptr<const cuda::Context> &context,
+             const std::string &ptx, const KernelInfo &info) {
+  auto loaded = loadEntries(context, ptx, info, 1);
+  if (loaded && !llvm::StringRef(loaded->assemblerLog).contains("ptxas")) {
+    // From the driver's cache, which goes by the text and keeps no log.
+    auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    loaded = loadEntries(context, ptx + "\n// " + std::to_string(now) + "\n",
+                         info, 1);
+  }
+  if (!loaded)
+    return loaded.takeError();
+  PtxReport report = reportOfDriver(*context, std::move(loaded->assemblerLog));
+  addLoaded(report, loaded->functions);
+  return report;
+}
+
+llvm::Expected<PtxReport>
+assembleByDriver(const std::string &ptx, const KernelInfo &info,
+                 bool needsCubin,
+                 const std::shared_ptr<const cuda::Context> &context) {
+  return needsCubin ? linkByDriver(*context, ptx)
+                    : loadByDriver(context, ptx, info);
+}
+
+llvm::Expected<PtxReport>
+assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
+         const std::shared_ptr<const cuda::Context> &context) {
+  auto gpu = mlir::mla::findGPUChip(info.chip);
   if (!gpu)
     return gpu.takeError();
   auto report = mlir::mla::assemble(ptx, *gpu);
@@ -63,10 +114,14 @@ llvm::Expected<PtxReport> assemble(const std::string &ptx,
   llvm::Error error = report.takeError();
   if (!error.isA<mlir::mla::ToolNotFound>())
     return std::move(error);
+  if (context) {
+    llvm::consumeError(std::move(error));
+    return assembleByDriver(ptx, info, needsCubin, context);
+  }
   return createStringError(
       "stage 'cubin': requires an assembler: either a CUDA driver with a "
       "device of " +
-      chip + ", or ptxas of a CUDA toolkit, but " +
+      info.chip + ", or ptxas of a CUDA toolkit, but " +
       llvm::toString(std::move(error)));
 }
 
@@ -75,9 +130,9 @@ llvm::Expected<std::string> describeCode(const PtxReport &report,
                                          bool withInstructions) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto sass = withInstructions
-                  ? mlir::mla::countSass(report.cubin)
-                  : llvm::make_error<mlir::mla::ToolNotFound>("not asked for");
+  bool hasCode = withInstructions && !report.cubin.empty();
+  auto sass = hasCode ? mlir::mla::countSass(report.cubin)
+                      : llvm::make_error<mlir::mla::ToolNotFound>("cubin");
   if (sass) {
     mlir::mla::printReport(stream, report, &*sass);
   } else {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// PTX to machine code, by the driver of a device or by ptxas.
+// PTX to machine code that is looked at, by ptxas or by the driver of a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 #define MLA_JIT_SRC_ASSEMBLE_H
 
 #include "Compiler.h"
-#include "cuda/Device.h"
+#include "cuda/Library.h"
 #include "mla/Target/PtxReport.h"
 
 namespace mla_jit {
@@ -29,12 +29,25 @@ struct AssemblerChoice {
 };
 AssemblerChoice chooseAssembler(const cuda::Context *context);
 
-/// For people, who want to see machine code: by the driver's linker where there
-/// is a context (of the chip), else by ptxas; an error that says how to get
-/// either where there is neither.
-llvm::Expected<mlir::mla::PtxReport> assemble(const std::string &ptx,
-                                              const std::string &chip,
-                                              const cuda::Context *context);
+/// Adds what functions are known to take as they are loaded, whose log may be
+/// empty: the driver keeps code in a cache of its own.
+using FunctionPtr = std::shared_ptr<const cuda::Function>;
+void addLoaded(mlir::mla::PtxReport &report,
+               llvm::ArrayRef<FunctionPtr> functions);
+
+/// By the driver of the context: a cubin only of kernels without setmaxnreg,
+/// else an error; where none is needed, a report on the code as it is loaded.
+llvm::Expected<mlir::mla::PtxReport>
+assembleByDriver(const std::string &ptx, const KernelInfo &info,
+                 bool needsCubin,
+                 const std::shared_ptr<const cuda::Context> &context);
+
+/// For people, who want to see machine code: by ptxas where there is one, else
+/// by the driver if there is a context (of the chip), else an error that says
+/// how to get either.
+llvm::Expected<mlir::mla::PtxReport>
+assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
+         const std::shared_ptr<const cuda::Context> &context);
 
 /// What the driver's assembler says, without the code.
 mlir::mla::PtxReport reportOfDriver(const cuda::Context &context,

@@ -27,6 +27,12 @@ using llvm::createStringError;
 
 namespace mla_jit {
 
+#ifdef NDEBUG
+static constexpr bool kIsRelease = true;
+#else
+static constexpr bool kIsRelease = false;
+#endif
+
 template <typename T> static std::string textOf(const T &value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
@@ -150,6 +156,8 @@ private:
              llvm::function_ref<void(OpPassManager &)> build) {
     return timed(stage, [&] {
       PassManager pm(&context);
+      // Between passes: of text, which may be anyone's; of specs in tests.
+      pm.enableVerifier(request.verifyProtocol || !kIsRelease);
       build(pm);
       return succeeded(pm.run(module));
     });
@@ -200,6 +208,8 @@ private:
                                                 : mla::kMaxPTXVersion);
     if (!version)
       return version.takeError();
+    if (request.entryThreads > 0 && stage != Stage::LLVM)
+      return generateEntries(std::move(*translated), *chip, *version);
     auto machine = mla::createNVPTXMachine(*chip, *version);
     if (!machine)
       return machine.takeError();
@@ -220,6 +230,26 @@ private:
   template <typename T> void keep(Stage stage, const T &module) {
     if (request.keepStages)
       result.stages.emplace_back(toString(stage), textOf(module));
+  }
+
+  /// PTX modules of the entries, one after the other.
+  llvm::Expected<CompileResult>
+  generateEntries(std::unique_ptr<llvm::Module> module,
+                  const mla::GPUChip &chip, unsigned version) {
+    auto entries = mla::emitEntries(std::move(module), chip, version,
+                                    request.entryThreads);
+    if (!entries)
+      return entries.takeError();
+    std::string text;
+    double optimize = 0, codegen = 0;
+    for (mla::EntryPTX &entry : *entries) {
+      text += entry.ptx;
+      optimize = std::max(optimize, entry.optimizeSeconds);
+      codegen = std::max(codegen, entry.codegenSeconds);
+    }
+    result.times.push_back({"optimize", optimize});
+    result.times.push_back({"codegen", codegen});
+    return finish(std::move(text));
   }
 
   llvm::Expected<CompileResult> finish(std::string text) {

@@ -32,15 +32,18 @@ struct CompileRequest {
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {}; ///< GPU
   bool keepStages = false; ///< the text of each stage on the way
+  /// GPU: PTX of each entry as a module of its own, made side by side on at
+  /// most so many threads; 0: one module of all.
+  unsigned entryThreads = 0;
 };
 
 struct CompileResult {
   /// Of the stage that was asked for; object code for Object, PTX for all that
-  /// comes after it.
+  /// comes after it. Modules of several entries follow each other.
   std::string text;
   std::string cubin; ///< GPU: of all of `text`, if a tool assembled it
   std::shared_ptr<KernelInfo> info; ///< from Stage::Host, Stage::NVVM on
-  std::vector<StageTime> times;
+  std::vector<StageTime> times;     ///< of entries side by side the longest
   /// What was passed on the way, in order, if that was asked for.
   std::vector<std::pair<std::string, std::string>> stages;
   /// Object: a CPU feature that the code may use and this machine has not.

@@ -9,6 +9,7 @@
 #include "CudaKernel.h"
 #include "Assemble.h"
 #include "CudaParameters.h"
+#include "EntryLibraries.h"
 #include "cuda/Launch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -35,10 +36,10 @@ public:
     workers = limited(usedSMs(this->context->device(), maxWorkers));
   }
 
-  /// Has the driver assemble PTX, loads it and gets its functions.
-  llvm::Error assemble(const std::string &ptx);
-  /// The same of code that is assembled.
-  llvm::Error loadCubin(const std::string &cubin);
+  /// Gets the functions of the cubin if there is one, else of the PTX, which
+  /// the driver assembles.
+  llvm::Error load(const std::string &ptx, const std::string &cubin,
+                   unsigned threads);
 
   int numWorkers() const override { return workers; }
   int64_t workspaceWorkers(int limit) const override {
@@ -49,14 +50,10 @@ public:
                   void *stream) const override;
 
 private:
-  using LibraryPtr = std::shared_ptr<const cuda::Library>;
-
   /// Checks that launches can marshal what the kernel takes.
   llvm::Error check() const;
-  llvm::Error findFunctions(LibraryPtr library);
-  llvm::Error allowShared() const;
   /// Keeps what the driver says of the code that it made.
-  llvm::Error describeAssembly(const cuda::Library &library);
+  llvm::Error describeAssembly(std::string log);
   /// Row blocks that are done side by side need as many CTAs.
   int limited(int limit) const {
     return std::max<int64_t>(
@@ -84,77 +81,27 @@ llvm::Error CudaKernel::check() const {
   return checkCudaParameters(*info);
 }
 
-llvm::Error CudaKernel::findFunctions(LibraryPtr library) {
-  for (const KernelInfo::Entry &entry : info->entries) {
-    llvm::SmallVector<size_t> bytes;
-    for (const KernelInfo::Param &param : entry.params)
-      bytes.push_back(parameterBytes(*info, param));
-    auto function = cuda::Function::get(library, entry.symbol,
-                                        llvm::ArrayRef<size_t>(bytes));
-    if (!function)
-      return function.takeError();
-    functions.push_back(std::move(*function));
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error CudaKernel::allowShared() const {
-  for (auto [e, entry] : llvm::enumerate(info->entries))
-    if (llvm::Error error =
-            functions[e]->allowDynamicShared(entry.launch.sharedBytes))
-      return error;
-  return llvm::Error::success();
-}
-
-llvm::Error CudaKernel::assemble(const std::string &ptx) {
+llvm::Error CudaKernel::load(const std::string &ptx, const std::string &cubin,
+                             unsigned threads) {
   if (llvm::Error error = check())
     return cuda::inStage("load", std::move(error));
-  auto library = cuda::Library::assemble(context, ptx);
-  if (!library)
-    return cuda::inStage("assemble", library.takeError());
-  // The driver may assemble as late as when a function is asked for.
-  auto withLog = [&](const cuda::DriverError &e) -> llvm::Error {
-    return llvm::make_error<cuda::DriverError>(
-        e.kind(), e.result(), e.message() + "\n" + (*library)->assemblerLog());
-  };
-  if (llvm::Error error = findFunctions(*library))
-    return cuda::inStage("assemble",
-                         llvm::handleErrors(std::move(error), withLog));
-  if (llvm::Error error = allowShared())
-    return cuda::inStage("load", std::move(error));
-  return describeAssembly(**library);
+  auto loaded = cubin.empty() ? loadEntries(context, ptx, *info, threads)
+                              : loadCubin(context, cubin, *info);
+  if (!loaded)
+    return loaded.takeError();
+  functions = std::move(loaded->functions);
+  return cubin.empty() ? describeAssembly(std::move(loaded->assemblerLog))
+                       : llvm::Error::success();
 }
 
-llvm::Error CudaKernel::loadCubin(const std::string &cubin) {
-  auto load = [&]() -> llvm::Error {
-    if (llvm::Error error = check())
-      return error;
-    auto library = cuda::Library::load(context, cubin);
-    if (!library)
-      return library.takeError();
-    if (llvm::Error error = findFunctions(*library))
-      return error;
-    return allowShared();
-  };
-  return cuda::inStage("load", load());
-}
-
-llvm::Error CudaKernel::describeAssembly(const cuda::Library &library) {
-  mlir::mla::PtxReport assembled =
-      reportOfDriver(*context, library.assemblerLog());
+llvm::Error CudaKernel::describeAssembly(std::string log) {
+  mlir::mla::PtxReport assembled = reportOfDriver(*context, std::move(log));
   info->warnings = mlir::mla::findPerformanceLosses(assembled);
+  addLoaded(assembled, functions);
   auto text = describeCode(assembled, *info, /*withInstructions=*/false);
   if (!text)
     return text.takeError();
   report = std::move(*text);
-  // The log is empty where the driver had the code in a cache of its own.
-  for (const auto &function : functions)
-    report += llvm::formatv("loaded {0}: {1} registers, {2} bytes of local "
-                            "memory, {3} bytes of static shared memory\n",
-                            function->info().symbol, function->info().registers,
-                            function->info().localBytes,
-                            function->info().staticSharedBytes)
-                  .str();
   return llvm::Error::success();
 }
 
@@ -190,13 +137,13 @@ static double secondsSince(Clock::time_point start) {
 
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
-               std::shared_ptr<const cuda::Context> context, int maxWorkers) {
+               std::shared_ptr<const cuda::Context> context, int maxWorkers,
+               unsigned threads) {
   auto start = Clock::now();
   std::string ptx = compiled.text, cubin = compiled.cubin;
   auto state = std::make_unique<CudaKernel>(std::move(compiled),
                                             std::move(context), maxWorkers);
-  if (llvm::Error error =
-          cubin.empty() ? state->assemble(ptx) : state->loadCubin(cubin))
+  if (llvm::Error error = state->load(ptx, cubin, threads))
     return std::move(error);
   state->times.push_back({cubin.empty() ? "assemble" : "load",
                           secondsSince(start), /*isLoading=*/true});

@@ -15,11 +15,12 @@
 namespace mla_jit {
 
 /// Loads a kernel onto the context's device, to be run with at most
-/// `maxWorkers` SMs (0: all): its cubin if it has one, else its PTX, which the
-/// driver assembles.
+/// `maxWorkers` SMs (0: all): its cubin if it has one, else its PTX, whose
+/// modules the driver assembles on at most `threads` threads.
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
-               std::shared_ptr<const cuda::Context> context, int maxWorkers);
+               std::shared_ptr<const cuda::Context> context, int maxWorkers,
+               unsigned threads);
 
 /// SMs that launches use of a device, by the option 'numWorkers'.
 int usedSMs(const cuda::Device &device, int maxWorkers);

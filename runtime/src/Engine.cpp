@@ -11,6 +11,7 @@
 #include "CudaKernel.h"
 #include "EngineState.h"
 #include "HostKernel.h"
+#include "Processors.h"
 
 #include <thread>
 
@@ -171,6 +172,11 @@ llvm::Error Engine::State::checkDevice() {
                 : opened.takeError();
 }
 
+unsigned Engine::State::compileThreads() const {
+  return options.compileThreads > 0 ? options.compileThreads
+                                    : usableProcessors();
+}
+
 llvm::Expected<std::string>
 Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
   if (!request)
@@ -180,16 +186,21 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
   bool assembles = stage == Stage::Cubin || stage == Stage::Report;
   ContextPtr device;
   if (assembles) {
-    // A device of that chip is welcome, not needed.
-    device = deviceIfAny();
-    request->supportedPTX = chooseAssembler(device.get()).ptxVersion;
+    // A device of that chip is welcome where there is no ptxas.
+    AssemblerChoice assembler = chooseAssembler(/*context=*/nullptr);
+    if (!assembler.makesCubin) {
+      device = deviceIfAny();
+      assembler = chooseAssembler(device.get());
+    }
+    request->supportedPTX = assembler.ptxVersion;
   }
   auto result = mla_jit::compile(*request, assembles ? Stage::PTX : stage);
   if (!result)
     return result.takeError();
   if (!assembles)
     return std::move(result->text);
-  auto report = assemble(result->text, request->chip, device.get());
+  auto report =
+      assemble(result->text, *result->info, stage == Stage::Cubin, device);
   if (!report)
     return report.takeError();
   if (stage == Stage::Cubin)
@@ -211,10 +222,12 @@ Engine::State::load(llvm::Expected<CompileRequest> request) {
   if (!opened)
     return opened.takeError();
   request->supportedPTX = (*opened)->driver().ptxVersion();
+  request->entryThreads = compileThreads();
   auto compiled = mla_jit::compile(*request, Stage::PTX);
   if (!compiled)
     return compiled.takeError();
-  return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers);
+  return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers,
+                        compileThreads());
 }
 
 Engine::Engine(EngineOptions options)

@@ -122,11 +122,14 @@ llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
   ContextPtr device = deviceIfAny();
   AssemblerChoice assembler = chooseAssembler(device.get());
   asked->supportedPTX = assembler.ptxVersion;
+  // A tool assembles one module.
+  asked->entryThreads = assembler.makesCubin ? 0 : compileThreads();
   auto compiled = mla_jit::compile(*asked, Stage::PTX);
   if (!compiled || !assembler.makesCubin)
     return compiled;
   auto start = std::chrono::steady_clock::now();
-  auto report = assemble(compiled->text, asked->chip, /*context=*/nullptr);
+  auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
+                         /*context=*/nullptr);
   if (!report)
     return cuda::inStage("assemble", report.takeError());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -152,7 +155,8 @@ Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
     auto opened = openDeviceOfChip();
     if (!opened)
       return opened.takeError();
-    loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers);
+    loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers,
+                            compileThreads());
   }
   if (!loaded)
     return loaded.takeError();
@@ -221,8 +225,7 @@ Engine::prepareMany(llvm::ArrayRef<Spec> specs,
     changed.notify_one();
   };
 
-  int asked = state->options.compileThreads;
-  size_t most = asked > 0 ? asked : usableProcessors();
+  size_t most = state->compileThreads();
   std::vector<std::thread> threads;
   running = std::min(most, specs.size());
   for (size_t i = 0, end = running; i < end; ++i)

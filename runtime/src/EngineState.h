@@ -43,6 +43,8 @@ struct Engine::State {
   /// An error where kernels cannot be loaded: without the device that runs
   /// them, or in a child of the process whose driver has it.
   llvm::Error checkDevice();
+  /// Threads that compile at once, at least 1.
+  unsigned compileThreads() const;
 
   //===--------------------------------------------------------------------===//
   // Compilations (Engine.cpp)

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/src/CudaKernel.h"
+#include "../../runtime/src/Assemble.h"
 #include "../../runtime/src/CudaParameters.h"
 #include "CudaFixture.h"
 
@@ -257,12 +258,12 @@ protected:
 
   llvm::Expected<std::unique_ptr<KernelState>>
   load(int maxWorkers = 0, std::string cubin = "",
-       std::string ptx = "decode_main decode_combine") {
+       std::optional<std::string> text = std::nullopt) {
     CompileResult compiled;
-    compiled.text = std::move(ptx);
+    compiled.text = text.value_or(ptx);
     compiled.cubin = std::move(cubin);
     compiled.info = std::make_shared<Info>(info);
-    return loadCudaKernel(std::move(compiled), context, maxWorkers);
+    return loadCudaKernel(std::move(compiled), context, maxWorkers, threads);
   }
 
   llvm::Error run(const KernelState &state, const Arguments &arguments) {
@@ -273,6 +274,9 @@ protected:
   }
 
   Info info = fakeInfo();
+  std::string ptx = "\n.version 8.0\n.entry decode_main()"
+                    "\n.version 8.0\n.entry decode_combine()";
+  unsigned threads = 2;
   Workspace workspace;
 };
 } // namespace
@@ -304,6 +308,35 @@ TEST_F(CudaKernelTest, LaunchesEachEntryOnAllSMs) {
   EXPECT_EQ(fake->maps[0].dims, (std::vector<uint64_t>{64, 64, 9, 1, 100}));
   EXPECT_EQ(fake->calls["cuStreamSynchronize"], 0);
   EXPECT_EQ(fake->calls["cuMemAlloc"], 0);
+}
+
+TEST_F(CudaKernelTest, LoadsEachModuleAsALibrary) {
+  auto state = cuda::get(load());
+  EXPECT_EQ(fake->libraries, 2);
+  EXPECT_EQ(fake->linked.size(), 2u);
+  // The same on one thread, and of one module with both entries.
+  threads = 1;
+  auto onOneThread = cuda::get(load());
+  EXPECT_EQ(fake->libraries, 4);
+  ptx = "\n.version 8.0\n.entry decode_main()\n.entry decode_combine()";
+  auto together = cuda::get(load());
+  EXPECT_EQ(fake->libraries, 5);
+  ASSERT_TRUE(cuda::Failure(run(*together, fakeArguments(together->info))).ok);
+  EXPECT_EQ(fake->launches.size(), 2u);
+}
+
+TEST_F(CudaKernelTest, RefusesAnEntryThatNoModuleHas) {
+  info.entries[1].symbol = "decode_other";
+  cuda::Failure failure = load();
+  EXPECT_TRUE(failure.says("stage 'assemble'")) << failure.message;
+  EXPECT_TRUE(failure.says("kernel 'decode_other'")) << failure.message;
+}
+
+TEST_F(CudaKernelTest, RefusedPTXOfTheSecondModule) {
+  ptx += "bad";
+  cuda::Failure failure = load();
+  EXPECT_TRUE(failure.says("stage 'assemble'")) << failure.message;
+  EXPECT_TRUE(failure.says("Unknown symbol 'bad'")) << failure.message;
 }
 
 TEST_F(CudaKernelTest, BatchZeroLaunchesNothing) {
@@ -373,6 +406,7 @@ TEST_F(CudaKernelTest, RefusesOtherParametersThanTheCode) {
 }
 
 TEST_F(CudaKernelTest, WarnsOfLosses) {
+  ptx = "decode_main decode_combine";
   fake->infoLog = "ptxas info    : Compiling entry function 'decode_main' for "
                   "'sm_90a'\n"
                   "ptxas info    : Function properties for decode_main\n"
@@ -391,7 +425,7 @@ TEST_F(CudaKernelTest, ReportsWhatTheDriverAssembled) {
   auto state = cuda::get(load());
   for (const char *part :
        {"assembler: ptxas 12.8 (the driver's)\n", "launch decode_main: ",
-        "loaded decode_combine: 168 registers, 16 bytes of local memory, "})
+        "kernel decode_combine:\n  registers: 168\n"})
     EXPECT_NE(state->report.find(part), std::string::npos) << state->report;
   EXPECT_EQ(state->deviceBytes, 0u);
   EXPECT_TRUE(state->times.back().isLoading);
@@ -415,4 +449,44 @@ TEST_F(CudaKernelTest, RefusedPTX) {
   cuda::Failure failure = load(/*maxWorkers=*/0, "", "bad decode_main");
   EXPECT_TRUE(failure.says("stage 'assemble'")) << failure.message;
   EXPECT_TRUE(failure.says("Unknown symbol 'bad'")) << failure.message;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports of the driver's assembler
+//===----------------------------------------------------------------------===//
+
+TEST_F(CudaKernelTest, ReportsOnTheCodeAsItIsLoaded) {
+  info.chip = "sm_90a";
+  ptx += "setmaxnreg";
+  auto report = cuda::get(assembleByDriver(ptx, info, false, context));
+  EXPECT_EQ(fake->calls["cuLinkCreate"], 0);
+  EXPECT_EQ(fake->libraries, 0);
+  EXPECT_EQ(report.release, "12.8 (the driver's)");
+  EXPECT_TRUE(report.cubin.empty());
+  ASSERT_EQ(report.kernels.size(), 3u); // one without a name from the log
+  EXPECT_EQ(report.kernels[1].name, "decode_main");
+  EXPECT_EQ(report.kernels[1].registers, 168u);
+  EXPECT_EQ(report.kernels[1].stackBytes, 16u);
+  std::string text = cuda::get(describeCode(report, info));
+  EXPECT_NE(text.find("cubin: not available"), std::string::npos) << text;
+  EXPECT_NE(text.find("launch decode_combine"), std::string::npos) << text;
+}
+
+TEST_F(CudaKernelTest, AssemblesAgainWhatTheDriverHadInItsCache) {
+  info.chip = "sm_90a";
+  fake->cacheHits = true;
+  cuda::get(assembleByDriver(ptx, info, false, context));
+  EXPECT_EQ(fake->calls["cuLibraryLoadData"], 2);
+  auto report = cuda::get(assembleByDriver(ptx, info, false, context));
+  EXPECT_NE(report.log.find("Used 8 registers"), std::string::npos);
+}
+
+TEST_F(CudaKernelTest, GivesNoCubinThatWouldIgnoreSetmaxnreg) {
+  info.chip = "sm_90a";
+  auto report = cuda::get(assembleByDriver(ptx, info, true, context));
+  EXPECT_EQ(llvm::StringRef(report.cubin).substr(1, 3), "ELF");
+  cuda::Failure failure =
+      assembleByDriver(ptx + "setmaxnreg", info, true, context);
+  EXPECT_TRUE(failure.says("requires ptxas")) << failure.message;
+  EXPECT_TRUE(failure.says("setmaxnreg")) << failure.message;
 }

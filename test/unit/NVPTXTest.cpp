@@ -236,3 +236,65 @@ TEST(ContainedDeathTest, FatalErrorsOfOthersEndTheProcess) {
       },
       "LLVM ERROR: of another");
 }
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+/// A kernel around `body` as an entry of that name.
+static std::string entry(const std::string &name, const char *body) {
+  std::string text = kernel(body);
+  return text.replace(text.find("@k("), 2, "@" + name);
+}
+
+static llvm::Expected<std::vector<EntryPTX>> compileEntries(std::string text,
+                                                            unsigned threads) {
+  using Result = std::vector<EntryPTX>;
+  return runContainedFor<Result>("compile", [=]() -> llvm::Expected<Result> {
+    DialectRegistry registry;
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    llvm::LLVMContext llvmContext;
+    GPUChip chip = llvm::cantFail(findGPUChip("sm_90a"));
+    auto llvmModule = translateToNVVM(*module, llvmContext, chip);
+    if (!llvmModule)
+      return llvmModule.takeError();
+    return emitEntries(std::move(*llvmModule), chip, 80, threads);
+  });
+}
+
+TEST(EntriesTest, AreModulesOfTheirOwnInOrder) {
+  std::string text =
+      "llvm.func @twice(%x: f32) -> f32 {\n%y = llvm.fadd %x, %x : f32\n"
+      "llvm.return %y : f32\n}\n" +
+      entry("first", kGood) +
+      entry("second", "%y = llvm.call @twice(%x) : (f32) -> f32\n"
+                      "llvm.store %y, %out : f32, !llvm.ptr<1>") +
+      entry("third", kGood);
+  for (unsigned threads : {1, 2, 8}) {
+    auto entries = compileEntries(text, threads);
+    ASSERT_TRUE(bool(entries)) << llvm::toString(entries.takeError());
+    ASSERT_EQ(entries->size(), 3u);
+    const char *const names[] = {"first", "second", "third"};
+    for (size_t i = 0; i < 3; ++i) {
+      StringRef ptx = (*entries)[i].ptx;
+      EXPECT_EQ(ptx.count(".version 8.0"), 1u);
+      for (const char *name : names)
+        EXPECT_EQ(ptx.contains(".entry " + std::string(name) + "("),
+                  name == StringRef(names[i]))
+            << ptx.str();
+    }
+    EXPECT_TRUE(StringRef((*entries)[1].ptx).contains("twice"));
+  }
+}
+
+TEST(EntriesTest, FatalErrorsOfAnyAreErrorValues) {
+  for (bool first : {true, false}) {
+    std::string text = entry("a", first ? kCannotSelect : kGood) +
+                       entry("b", first ? kGood : kCannotSelect);
+    std::string error = errorOf(compileEntries(text, 2));
+    EXPECT_TRUE(StringRef(error).contains("stage 'codegen'")) << error;
+    EXPECT_TRUE(StringRef(error).contains("annot select")) << error;
+  }
+}

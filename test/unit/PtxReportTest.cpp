@@ -126,9 +126,10 @@ TEST(Assembler, EveryFailureIsAnError) {
            "the module is PTX 8.8, but ");
   contains(FakeAssembler("exit 0").error({}, ".version 8.8\n"),
            "of release 12.8 supports up to PTX 8.7");
-  DeniedAssembler denied[] = {{"12.8", "it gets kernel 'k' wrong"}};
+  AssemblerDefect defects[] = {
+      {{12, 8, 1}, {12, 8, 2}, true, "it gets kernel 'k' wrong"}};
   AssembleOptions careful;
-  careful.denied = denied;
+  careful.defects = defects;
   contains(FakeAssembler("exit 0").error(careful),
            "is not to be used: it gets kernel 'k' wrong");
 }
@@ -178,4 +179,24 @@ TEST(PTXVersion, OfAssemblers) {
   EXPECT_EQ(ptxVersionOfRelease("13.0"), 90u);
   EXPECT_EQ(ptxVersionOfRelease("12"), 0u);
   EXPECT_EQ(ptxVersionOfRelease("nonsense"), 0u);
+}
+
+TEST(AssemblerDefects, AreOfVersions) {
+  EXPECT_EQ(parseAssemblerVersion("V13.0.88"), (AssemblerVersion{13, 0, 88}));
+  EXPECT_EQ(parseAssemblerVersion("CUDA 12.6"),
+            (AssemblerVersion{12, 6, kUnknownPatch}));
+  EXPECT_EQ(parseAssemblerVersion("none"), AssemblerVersion());
+  auto count = [](const char *version) {
+    return findDefects(parseAssemblerVersion(version)).size();
+  };
+  EXPECT_EQ(count("V12.6.84"), 1u);
+  EXPECT_EQ(count("V12.6.85"), 0u);
+  EXPECT_EQ(count("CUDA 12.6"), 0u); // it may have been fixed
+  EXPECT_EQ(count("CUDA 13.0"), 2u);
+  EXPECT_EQ(count("CUDA 13.3"), 0u);
+  EXPECT_EQ(count("none"), 0u);
+  bool denied = false;
+  for (const AssemblerDefect &defect : findDefects({12, 3, 103}))
+    denied |= defect.denied;
+  EXPECT_TRUE(denied);
 }

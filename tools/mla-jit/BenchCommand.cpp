@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BenchCompile.h"
 #include "BenchPeers.h"
 #include "Execution.h"
 #include "Files.h"
@@ -89,7 +90,10 @@ public:
             "times,\n"
             "each as a graph of launches that go through more KV than the L2 "
             "holds,\n"
-            "against reads and products that are measured first.") {}
+            "against reads and products that are measured first.\n\n"
+            "With --compile: how long it takes to make a kernel, by stage, "
+            "without the\n"
+            "driver's cache.") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -97,7 +101,8 @@ public:
            "  mla-jit bench --shapes b1q1h16s65536 --json bench.json\n"
            "  mla-jit bench --host-cpus native,x86-64-v3 --workers 1\n"
            "  mla-jit bench --target cuda --configs bench/peers.json --only "
-           "h128\n";
+           "h128\n"
+           "  mla-jit bench --target cuda --compile\n";
   }
 
   Error run() override {
@@ -107,12 +112,27 @@ public:
     auto options = machine.options();
     if (!options)
       return options.takeError();
+    if (compile)
+      return runCompile(*options);
     if (options->target == TargetKind::CUDA)
       return runPeers();
     return runShapes(*options);
   }
 
 private:
+  Error runCompile(EngineOptions options) {
+    BenchCompileOptions asked{{16, 64, 128}, runs};
+    if (!heads.empty())
+      asked.heads.assign(heads.begin(), heads.end());
+    if (runs < 1)
+      return usageError("--runs requires a number from 1 on, but got " +
+                        Twine(runs));
+    disableDriverCache();
+    options.compileThreads = static_cast<int>(compileThreads);
+    Engine engine(options);
+    return benchCompile(engine, asked);
+  }
+
   Error runPeers() {
     if (configs.empty())
       return usageError("--configs is required with --target cuda: a file as "
@@ -269,6 +289,29 @@ private:
       cl::desc("GPU: repeat each also for this time, until power bounds the "
                "clock (default 0: not)"),
       cl::value_desc("s"),
+      cl::init(0),
+      cl::cat(category),
+      cl::sub(sub)};
+  cl::opt<bool> compile{"compile", cl::desc("Time compilation alone"),
+                        cl::cat(category), cl::sub(sub)};
+  NumberListFlag<int64_t> heads{
+      "heads",
+      cl::desc("Of the kernels that --compile makes (default 16,64,128)"),
+      cl::value_desc("16,..."),
+      cl::CommaSeparated,
+      cl::cat(category),
+      cl::sub(sub)};
+  NumberFlag<int64_t> runs{"runs",
+                           cl::desc("Of --compile (default 5)"),
+                           cl::value_desc("N"),
+                           cl::init(5),
+                           cl::cat(category),
+                           cl::sub(sub)};
+  NumberFlag<int64_t> compileThreads{
+      "compile-threads",
+      cl::desc("GPU: entries that --compile does at once; 0: one for each\n"
+               "core (default 0)"),
+      cl::value_desc("N"),
       cl::init(0),
       cl::cat(category),
       cl::sub(sub)};

@@ -15,6 +15,7 @@
 #include "Files.h"
 #include "Flags.h"
 
+#include "mla/Target/AssemblerDefects.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -78,6 +79,21 @@ static void describeGPU() {
     line("GPU", "none: {0}", toString(device.takeError()));
 }
 
+/// The assembler of kernels for a GPU, and what is known of it.
+static void describeAssembler(Engine &engine) {
+  auto device = engine.device();
+  if (!device) {
+    consumeError(device.takeError());
+    return;
+  }
+  line("assembler", "the driver's, {0}", device->driver);
+  auto version = mlir::mla::parseAssemblerVersion(device->driver);
+  for (const mlir::mla::AssemblerDefect &defect :
+       mlir::mla::findDefects(version))
+    line("", "{0}: {1}",
+         defect.denied ? "not to be used" : "of others' kernels", defect.text);
+}
+
 Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
   Problem problem;
   Spec &spec = problem.spec;
@@ -110,8 +126,10 @@ Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
   double seconds = 0;
   for (const StageTime &time : execution->getKernel().compileTimes())
     seconds += time.seconds;
-  line("self-check", "{0}: ok (compiled in {1}, error {2:E2})", probe.name,
-       formatSeconds(seconds), comparison->maxOutError);
+  StringRef schedule = execution->getKernel().info()->schedule;
+  line("self-check", "{0}: ok ({1}, compiled in {2}, error {3:E2})", probe.name,
+       schedule.split('<').second.split(',').first, formatSeconds(seconds),
+       comparison->maxOutError);
   return Error::success();
 }
 
@@ -150,6 +168,8 @@ Error DoctorCommand::run() {
          formatBytes(target->l1Bytes), formatBytes(target->l2Bytes),
          engine.numWorkers());
   describeGPU();
+  if (engine.options().target == TargetKind::CUDA)
+    describeAssembler(engine);
 
   const Probe ofHost[] = {
       {"bf16, paged, causal", DType::BF16, KVLayout::Paged, "causal", 0},

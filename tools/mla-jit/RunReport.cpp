@@ -142,6 +142,10 @@ void RunReport::print(raw_ostream &stream) const {
     stages += formatv("{0}{1} {2:F1}", stages.empty() ? "" : ", ", time.stage,
                       time.seconds * 1e3);
   }
+  size_t entries = kernel.info()->entries.size();
+  if (!kernel.info()->chip.empty() && entries > 1)
+    stages +=
+        formatv(" (from optimize on the slowest of {0} entries)", entries);
   stream << formatv("compile   {0:F1} ms: {1}\n", total * 1e3, stages);
   for (const std::string &warning : kernel.info()->warnings)
     stream << "warning   " << warning << "\n";

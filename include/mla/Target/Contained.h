@@ -37,10 +37,10 @@ namespace mlir::mla {
 ///
 /// After either of these the thread is neither unwound nor joined: what `body`
 /// owns leaks, and after a time limit it runs on until its next pass (see
-/// prepareContext), for which the end of the process waits up to 10 s. So
-/// `body` must own all that it touches, or share its ownership; without a time
-/// limit it may also refer to the caller's immutable data. Objects of LLVM and
-/// MLIR belong inside it.
+/// prepareContext). From then on the end of the process waits up to 10 s for
+/// threads of calls. So `body` must own all that it touches, or share its
+/// ownership; without a time limit it may also refer to the caller's immutable
+/// data. Objects of LLVM and MLIR belong inside it.
 ///
 /// Any number of calls may be under way at once. The first call installs LLVM's
 /// fatal-error handler, which LLVM has once per copy; fatal errors of threads
@@ -48,6 +48,23 @@ namespace mlir::mla {
 llvm::Error runContained(llvm::StringRef stage,
                          llvm::unique_function<llvm::Error()> body,
                          std::chrono::milliseconds timeLimit = {});
+
+/// A contained call that its caller does not wait for at once: calls that run
+/// side by side. Not waited for, it goes on by itself.
+class ContainedCall {
+public:
+  static llvm::Expected<ContainedCall>
+  start(llvm::StringRef stage, llvm::unique_function<llvm::Error()> body);
+  /// To be called once; as runContained from there on.
+  llvm::Error wait(std::chrono::milliseconds timeLimit = {});
+
+private:
+  struct State;
+  friend struct ContainedThread;
+  explicit ContainedCall(std::shared_ptr<State> state)
+      : state(std::move(state)) {}
+  std::shared_ptr<State> state;
+};
 
 /// The same for a body that makes a value.
 template <typename T>

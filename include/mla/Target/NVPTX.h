@@ -18,6 +18,7 @@
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class LLVMContext;
@@ -107,6 +108,19 @@ llvm::Error optimizeForNVPTX(llvm::Module &module,
 /// The module as PTX; leaves the module unusable.
 llvm::Expected<std::string> emitPTX(llvm::Module &module,
                                     llvm::TargetMachine &machine);
+
+/// PTX of one kernel, and what it took to make.
+struct EntryPTX {
+  std::string ptx;
+  double optimizeSeconds = 0, codegenSeconds = 0;
+};
+
+/// Optimises and emits each kernel of the module as a module of its own, in
+/// their order, on up to `threads` threads. To be called within runContained:
+/// the other threads run contained calls, each with a context of its own.
+llvm::Expected<std::vector<EntryPTX>>
+emitEntries(std::unique_ptr<llvm::Module> module, const GPUChip &chip,
+            unsigned ptxVersion, unsigned threads);
 
 } // namespace mlir::mla
 

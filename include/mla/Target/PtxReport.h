@@ -16,6 +16,7 @@
 #ifndef MLA_TARGET_PTXREPORT_H
 #define MLA_TARGET_PTXREPORT_H
 
+#include "mla/Target/AssemblerDefects.h"
 #include "mla/Target/NVPTX.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -64,6 +65,7 @@ llvm::Expected<ToolResult> runTool(llvm::StringRef path,
 struct Assembler {
   std::string path;
   std::string release; // "13.0"
+  AssemblerVersion version;
   unsigned ptxVersion = 0;
 };
 
@@ -107,19 +109,10 @@ struct PtxReport {
   std::string log;
 };
 
-/// An assembler release that must not be used, and why.
-struct DeniedAssembler {
-  llvm::StringRef release;
-  llvm::StringRef reason;
-};
-
-/// The releases known to miscompile what this project emits.
-llvm::ArrayRef<DeniedAssembler> getDeniedAssemblers();
-
 struct AssembleOptions {
   std::string assembler; // path; empty: the one found
   std::chrono::milliseconds timeLimit = std::chrono::seconds(60);
-  llvm::ArrayRef<DeniedAssembler> denied = getDeniedAssemblers();
+  llvm::ArrayRef<AssemblerDefect> defects = getAssemblerDefects();
 };
 
 /// Assembles for the chip. Errors: no assembler (ToolNotFound), a denied one,

@@ -8,8 +8,7 @@
 
 //
 // mla_gpu.merge. A warp does 32 runs of 4 columns, of one row or of several,
-// and keeps loads of 8 pieces in flight; of up to 4 pieces, those of 2 or 3
-// such runs. Where there are many pieces, 2, 4 or 8
+// and keeps loads of 8 pieces in flight. Where there are many pieces, 2, 4 or 8
 // warps do every second, fourth or eighth piece each, and exchange once. The
 // order of sums depends on nothing but the number of pieces.
 //
@@ -23,13 +22,10 @@ using namespace mlir::mla_gpu;
 
 namespace {
 
-constexpr int64_t kRun = 4;      // columns of a load of 16 bytes
-constexpr int64_t kInFlight = 8; // loads of a thread
-/// Of few pieces, a thread does several runs at once.
-struct Few {
-  int64_t pieces, runs;
-};
-constexpr Few kFew[] = {{2, 3}, {4, 2}};
+constexpr int64_t kRun = 4;          // columns of a load of 16 bytes
+constexpr int64_t kInFlight = 8;     // loads of a thread
+constexpr int64_t kFewPieces = 2;    // of which a thread does
+constexpr int64_t kRuns = 3;         // so many runs at once
 constexpr int64_t kOthers = 4;       // partials of other warps that it adds
 constexpr int64_t kMaxLogGroups = 3; // of warps that share the pieces of a run
 constexpr int64_t kRunBytes = 16, kStateBytes = 8;
@@ -99,8 +95,8 @@ private:
   };
   Place placeOf(Value number);
 
-  /// Runs first, first + stride, ... of few pieces.
-  void mergeFew(const Few &few, Value first, Value stride, Value end);
+  /// Runs first, first + stride, ... of at most kFewPieces pieces.
+  void mergeFew(Value first, Value stride, Value end);
   Value logGroups();
   /// The pieces `first`, `first` + step, ...
   Partial mergePieces(Value first, Value logStep, Value row, Value column,
@@ -330,18 +326,17 @@ MergeEmitter::Place MergeEmitter::placeOf(Value number) {
   return {valid, arith::DivUIOp::create(b, e.loc, number, width), column};
 }
 
-void MergeEmitter::mergeFew(const Few &few, Value first, Value stride,
-                            Value end) {
+void MergeEmitter::mergeFew(Value first, Value stride, Value end) {
   auto loop =
-      scf::ForOp::create(b, e.loc, first, end, e.mul(stride, e.i32(few.runs)));
+      scf::ForOp::create(b, e.loc, first, end, e.mul(stride, e.i32(kRuns)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value number = e.add(loop.getInductionVar(), e.thread());
   SmallVector<std::pair<Place, SmallVector<Partial>>> all;
-  for (int64_t i = 0; i < few.runs; ++i) {
+  for (int64_t i = 0; i < kRuns; ++i) {
     auto &[place, pieces] = all.emplace_back();
     place = placeOf(number);
-    for (int64_t piece = 0; piece < few.pieces; ++piece) {
+    for (int64_t piece = 0; piece < kFewPieces; ++piece) {
       auto [lse, run] =
           loadPiece(e.i32(piece), place.row, place.column, place.valid);
       pieces.push_back({lse, Value(), llvm::to_vector<4>(run)});
@@ -379,15 +374,11 @@ LogicalResult MergeEmitter::emit() {
 
   Value first = e.mul(e.scalar(op.getPart()), atATime);
   Value stride = e.mul(e.scalar(op.getParts()), atATime);
-  // What is left to do after one of the ways.
-  Value rest = runs;
-  for (const Few &few : kFew) {
-    Value isFew = e.cmp(arith::CmpIPredicate::sle, e.scalar(op.getPieces()),
-                        e.i32(few.pieces));
-    mergeFew(few, first, stride, e.select(isFew, rest, zero));
-    rest = e.select(isFew, zero, rest);
-  }
-  auto loop = scf::ForOp::create(b, e.loc, first, rest, stride);
+  Value isFew = e.cmp(arith::CmpIPredicate::sle, e.scalar(op.getPieces()),
+                      e.i32(kFewPieces));
+  e.emitIf(isFew, [&] { mergeFew(first, stride, runs); });
+  auto loop =
+      scf::ForOp::create(b, e.loc, first, e.select(isFew, zero, runs), stride);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   auto [valid, row, column] = placeOf(e.add(loop.getInductionVar(), mine));

@@ -9,8 +9,10 @@
 //
 // Fragments from and to rows of global memory. Threads first exchange elements
 // so that each has runs of a row:
-//   * rows as M, 16 bits: 8 columns (16 bytes), by quads of lanes;
-//   * rows as M, 32 bits: 4 columns (16 bytes), by pairs of lanes;
+//   * rows as M, stores: 8 bytes, 32 by a quad of lanes, a whole sector of
+//     memory. 16 bits: 4 columns, by pairs of lanes; 32 bits: 2 columns, as
+//     they are. Wider runs would take more exchanges than they save stores;
+//   * rows as M, loads of 16 bits: 8 columns (16 bytes), by quads of lanes;
 //   * keys as M, 16 bits: 2 columns (4 bytes), by lanes 4 apart; 32 bits: 1, as
 //     a warp's store covers 32 bytes of each of four rows anyhow.
 // Pointers, strides and columns are known to be multiples of the elements only.
@@ -116,20 +118,20 @@ static void storeWordsIf(NVVMEmitter &e, Value exists, Value pointer,
         constraints, {}, operands);
 }
 
-/// Rows as M: 16 bytes of each group of columns, 32 of 16 bits or 16 of 32 bits
+/// Rows as M: 8 bytes of each group of columns, 16 of 16 bits or 8 of 32 bits
 /// wide; and what is left by the registers that hold it. One group at a time:
 /// the rest of the matrix fills the registers.
 static void storeColumns(NVVMEmitter &e, const FragmentLayout &layout,
                          ArrayRef<Value> registers, PackedRows &rows) {
   ThreadPosition thread(e);
   bool packed = layout.isPacked();
-  int64_t groups = packed ? 4 : 2; ///< 8-column groups that make a run
+  int64_t groups = packed ? 2 : 1; ///< 8-column groups that make a run
   int64_t whole = layout.getNGroups() / groups * groups;
   Value odd = testBit(e, thread.quad, 1);
-  // 32 bits: the even lane of a pair takes 4 columns of the first group.
+  // 16 bits: the even lane of a pair takes 4 columns of the first group.
   Value pair = e.shl(e.shr(thread.quad, 1), 2);
-  Value column = packed ? e.shl(thread.quad, 3)
-                        : e.select(odd, e.add(pair, e.i32(8)), pair);
+  Value column = packed ? e.select(odd, e.add(pair, e.i32(8)), pair)
+                        : e.shl(thread.quad, 1);
   struct Row {
     Value exists, run, rest; ///< pointers to this thread's columns
   };
@@ -152,12 +154,8 @@ static void storeColumns(NVVMEmitter &e, const FragmentLayout &layout,
       SmallVector<Value> words;
       for (int64_t i = 0; i < groups; ++i)
         llvm::append_range(words, wordsOf(row, j + i));
-      if (packed) {
-        transposeQuad(e, thread.quad, words);
-      } else {
-        exchangePair(e, odd, 1, words[0], words[2]);
-        exchangePair(e, odd, 1, words[1], words[3]);
-      }
+      if (packed)
+        exchangePair(e, odd, 1, words[0], words[1]);
       storeWordsIf(e, part.exists, part.run, j * groupBytes, words);
     }
   for (int64_t j = whole; j < layout.getNGroups(); ++j)
@@ -212,7 +210,7 @@ static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
   ArrayRef<Value> registers = e.registers(op.getValue());
   bool inRuns = layout.isRowsAsM() || layout.isPacked();
   Value aligned =
-      inRuns ? rows.areAligned(layout.isRowsAsM() ? 16 : 4) : Value();
+      inRuns ? rows.areAligned(layout.isRowsAsM() ? 8 : 4) : Value();
   auto storeSeparately = [&] {
     storeParts(e, rows, separate(e, layout, registers));
     return SmallVector<Value>();

@@ -41,6 +41,9 @@ static constexpr StringLiteral kCtasPerWorker = "mla_gpu.ctas_per_worker";
 static constexpr StringLiteral kWorker = "worker", kNumWorkers = "num_workers";
 static constexpr int64_t kMaxThreads = 1024, kSharedAlignment = 1024;
 static constexpr int64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
+/// That a launch gives each tensor in its workspace: what is asked of it at run
+/// time is then known.
+static constexpr int64_t kWorkspaceAlignment = 256;
 
 namespace {
 
@@ -68,6 +71,13 @@ private:
   StringAttr nameOf(BlockArgument argument) {
     return func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                              MLADialect::kName);
+  }
+  bool isWorkspace(StringAttr name) {
+    auto kernel = func->getParentOfType<ModuleOp>()->getAttrOfType<KernelAttr>(
+        MLADialect::kKernel);
+    return llvm::any_of(kernel.getWorkspace(), [&](mla::BufferAttr buffer) {
+      return buffer.getName() == name;
+    });
   }
   bool isGiven(BlockArgument argument) {
     StringRef name = nameOf(argument);
@@ -106,6 +116,8 @@ static void forEachDynamic(MemRefType type,
 FailureOr<Parameters> KernelBuilder::collectParameters() {
   Parameters result;
   DictionaryAttr none = b.getDictionaryAttr({});
+  DictionaryAttr aligned = b.getDictionaryAttr(
+      {b.getNamedAttr("llvm.align", b.getI64IntegerAttr(kWorkspaceAlignment))});
   for (BlockArgument argument : func.getArguments()) {
     unsigned number = argument.getArgNumber();
     StringAttr name = nameOf(argument);
@@ -142,7 +154,7 @@ FailureOr<Parameters> KernelBuilder::collectParameters() {
         return func.emitError("requires a strided memref as argument '")
                << name.getValue() << "', but got " << memref;
       append(LLVM::LLVMPointerType::get(context, kGlobalSpace),
-             ParamKind::Pointer, 0, none);
+             ParamKind::Pointer, 0, isWorkspace(name) ? aligned : none);
       forEachDynamic(memref, [&](ParamKind kind, int64_t dim) {
         append(b.getI64Type(), kind, dim, none);
       });

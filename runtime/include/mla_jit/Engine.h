@@ -112,7 +112,9 @@ struct EngineOptions {
   std::chrono::milliseconds timeLimit = std::chrono::seconds(60);
   CacheOptions cache = {};
   JITPolicy policy = JITPolicy::Allow; ///< at first, see setPolicy
-  int compileThreads = 0; ///< of prepareMany; 0: processors that we may use
+  /// Kernels of prepareMany, and CUDA: entries of a kernel, that are compiled
+  /// at once; 0: one for each processor that we may use.
+  int compileThreads = 0;
   std::function<void(const EngineEvent &)> onEvent = nullptr;
 };
 

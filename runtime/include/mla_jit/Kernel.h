@@ -99,7 +99,8 @@ struct KernelInfo {
   int find(std::string_view name) const;
 };
 
-/// Seconds that each stage of a compilation took.
+/// Seconds that a stage of a compilation took; where entries were done side by
+/// side, the longest.
 struct StageTime {
   std::string stage;
   double seconds;

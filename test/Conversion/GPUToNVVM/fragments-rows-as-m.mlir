@@ -141,24 +141,24 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   %invs = mla_gpu.broadcast %inv : !orow -> !o
   %normal = arith.mulf %o, %invs : !o
   %rounded = arith.truncf %normal : !o to tensor<64x128xbf16, #o>
-  // 4 groups of 32 columns x 2 rows, each stored after its 4 exchanges, without a branch.
+  // 8 groups of 16 columns x 2 rows, each stored after its exchange, without a branch.
   // CHECK: scf.if
-  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK: nvvm.shfl.sync bfly {{.*}}, %c1_i32
   // CHECK-NOT: nvvm.shfl.sync bfly
-  // CHECK: "@$0 st.global.v4.b32 [$1+0], {$2, $3, $4, $5};", "b,l,r,r,r,r" [[EXISTS0:%[0-9]+]], [[ROW0:%[0-9]+]],
-  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r" [[EXISTS0:%[0-9]+]], [[ROW0:%[0-9]+]],
+  // CHECK: nvvm.shfl.sync bfly
   // CHECK-NOT: nvvm.shfl.sync bfly
-  // CHECK: "@$0 st.global.v4.b32 [$1+0], {$2, $3, $4, $5};", "b,l,r,r,r,r"
-  // CHECK-COUNT-4: nvvm.shfl.sync bfly
+  // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r"
+  // CHECK: nvvm.shfl.sync bfly
   // CHECK-NOT: nvvm.shfl.sync bfly
-  // CHECK: "@$0 st.global.v4.b32 [$1+64], {$2, $3, $4, $5};", "b,l,r,r,r,r" [[EXISTS0]], [[ROW0]],
-  // CHECK: [$1+192], {$2
-  // CHECK: [$1+192], {$2
+  // CHECK: "@$0 st.global.v2.b32 [$1+32], {$2, $3};", "b,l,r,r" [[EXISTS0]], [[ROW0]],
+  // CHECK: [$1+224], {$2
+  // CHECK: [$1+224], {$2
   // CHECK: else
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<64x128xbf16, #o>, memref<?x2x128xbf16>
-  // CHECK-COUNT-2: nvvm.shfl.sync bfly
-  // CHECK-NEXT: arith.select
-  // CHECK: "@$0 st.global.v4.f32 [$1+0], {$2, $3, $4, $5};", "b,l,f,f,f,f"
+  // A quad's registers are 32 bytes of a row.
+  // CHECK: "@$0 st.global.v2.f32 [$1+0], {$2, $3};", "b,l,f,f"
+  // CHECK: "@$0 st.global.v2.f32 [$1+32], {$2, $3};", "b,l,f,f"
   mla_gpu.store_rows %normal to optional %part[%c0, %c0] count(%num_rows) : !o, memref<?x128xf32>
   %log = math.log2 %l : !row
   %lse2 = arith.addf %m, %log : !row

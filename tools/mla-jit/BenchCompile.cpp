@@ -1,0 +1,89 @@
+//===- BenchCompile.cpp ---------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BenchCompile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace mla_jit {
+
+namespace {
+struct Run {
+  double seconds; ///< on the clock, all stages together
+  std::vector<StageTime> stages;
+  size_t entries;
+};
+} // namespace
+
+void disableDriverCache() { setenv("CUDA_CACHE_DISABLE", "1", 1); }
+
+static Expected<Run> compileOnce(Engine &engine, int64_t heads) {
+  Spec spec;
+  spec.numHeads = heads;
+  auto start = std::chrono::steady_clock::now();
+  auto kernel = engine.prepare(spec);
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  if (!kernel)
+    return kernel.takeError();
+  return Run{elapsed.count(), (*kernel)->compileTimes(),
+             (*kernel)->info()->entries.size()};
+}
+
+static void describeThreads(const Run &run, int threads) {
+  outs() << formatv("{0} entries a kernel, from optimize on {1}\n", run.entries,
+                    threads == 1 ? "one after the other"
+                                 : "side by side: the longest of each stage");
+}
+
+static void printHeader(const Run &run) {
+  outs() << formatv("{0,-8}{1,-8}{2,8}", "heads", "run", "ms");
+  for (const StageTime &stage : run.stages)
+    outs() << formatv("{0,11}", stage.stage);
+  outs() << "\n";
+}
+
+static void print(int64_t heads, StringRef name, const Run &run) {
+  outs() << formatv("{0,-8}{1,-8}{2,8:F1}", heads, name, run.seconds * 1e3);
+  for (const StageTime &stage : run.stages)
+    outs() << formatv("{0,11:F1}", stage.seconds * 1e3);
+  outs() << "\n";
+  outs().flush();
+}
+
+Error benchCompile(Engine &engine, const BenchCompileOptions &options) {
+  bool first = true;
+  for (int64_t heads : options.heads) {
+    std::vector<Run> runs;
+    for (int64_t i = 0; i < options.runs; ++i) {
+      auto run = compileOnce(engine, heads);
+      if (!run)
+        return run.takeError();
+      runs.push_back(std::move(*run));
+    }
+    if (std::exchange(first, false)) {
+      if (engine.options().target == TargetKind::CUDA)
+        describeThreads(runs.front(), engine.options().compileThreads);
+      printHeader(runs.front());
+    }
+    auto [best, worst] = std::minmax_element(
+        runs.begin(), runs.end(),
+        [](const Run &a, const Run &b) { return a.seconds < b.seconds; });
+    print(heads, "best", *best);
+    print(heads, "worst", *worst);
+  }
+  return Error::success();
+}
+
+} // namespace mla_jit

@@ -1,0 +1,37 @@
+//===- BenchCompile.h ----------------------------------------- -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// How long it takes from a spec to a loaded kernel, by stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_TOOLS_BENCHCOMPILE_H
+#define MLA_JIT_TOOLS_BENCHCOMPILE_H
+
+#include "mla_jit/Engine.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mla_jit {
+
+struct BenchCompileOptions {
+  std::vector<int64_t> heads; ///< of DeepSeek-V3's decode, a kernel each
+  int64_t runs = 5;
+};
+
+/// Keeps the driver from taking a kernel out of a cache of its own. To be
+/// called before the first engine asks the driver for a device.
+void disableDriverCache();
+
+/// Compiles and loads each kernel `runs` times, and prints the quickest and the
+/// slowest of the runs.
+llvm::Error benchCompile(Engine &engine, const BenchCompileOptions &options);
+
+} // namespace mla_jit
+
+#endif // MLA_JIT_TOOLS_BENCHCOMPILE_H
