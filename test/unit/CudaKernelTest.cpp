@@ -424,8 +424,8 @@ TEST_F(CudaKernelTest, WarnsOfLosses) {
 TEST_F(CudaKernelTest, ReportsWhatTheDriverAssembled) {
   auto state = cuda::get(load());
   for (const char *part :
-       {"assembler: ptxas 12.8 (the driver's)\n", "launch decode_main: ",
-        "kernel decode_combine:\n  registers: 168\n"})
+       {"assembler: ptxas 12.8 (the driver's)\n",
+        "launch decode_main: ", "kernel decode_combine:\n  registers: 168\n"})
     EXPECT_NE(state->report.find(part), std::string::npos) << state->report;
   EXPECT_EQ(state->deviceBytes, 0u);
   EXPECT_TRUE(state->times.back().isLoading);
