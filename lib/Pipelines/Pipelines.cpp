@@ -65,6 +65,9 @@ void mla::buildHostToLLVM(OpPassManager &pm) {
 }
 
 void mla::buildGPUToNVVM(OpPassManager &pm) {
+  // Bodies of the functions that roles call stay as they are in between.
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addNestedPass<func::FuncOp>(createExpandPlan());
   // LLVM folds all that the canonicalizer would, in less time.
   pm.addPass(createConvertGPUToNVVM());
   pm.addPass(createCSEPass());

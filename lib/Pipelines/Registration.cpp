@@ -15,6 +15,7 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -25,6 +26,7 @@ void mla::registerDialects(DialectRegistry &registry) {
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                   scf::SCFDialect, vector::VectorDialect>();
+  func::registerInlinerExtension(registry);
   // How createConvertToLLVMPass converts them.
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
@@ -37,6 +39,7 @@ void mla::registerPasses() {
   registerMLAConversionPasses();
   registerCanonicalizerPass();
   registerCSEPass();
+  registerInlinerPass();
   PassPipelineRegistration<ProblemToTileOptions>(
       "mla-problem-to-tile", "phase: mla.decode to tile ops",
       buildProblemToTile);

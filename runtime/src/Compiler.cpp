@@ -33,9 +33,17 @@ static constexpr bool kIsRelease = true;
 static constexpr bool kIsRelease = false;
 #endif
 
-template <typename T> static std::string textOf(const T &value) {
+/// With short names of long types, and the names that values were given.
+static std::string textOf(ModuleOp module) {
   std::string text;
-  llvm::raw_string_ostream(text) << value;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().printNameLocAsPrefix());
+  return text;
+}
+
+static std::string textOf(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
   return text;
 }
 

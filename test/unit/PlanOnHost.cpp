@@ -8,6 +8,7 @@
 
 #include "PlanOnHost.h"
 #include "DevicePlan.h"
+#include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -101,8 +102,8 @@ static std::string functionText(const PlanKind &kind) {
       "    %queries: index, %splits: i32, %window: i32, %worker: index,\n"
       "    %workers: index, %list: memref<?x8xi32>,\n"
       "    %range: memref<?x2xi32>, %split_list: memref<?x8xi32>,\n"
-      "    %split_count: memref<?x1xi32>, %staging: memref<256x8xi32>,\n"
-      "    %listed: memref<?x8xi32>)\n"
+      "    %split_count: memref<?x1xi32>, %listed: memref<?x8xi32>,\n"
+      "    %listed_count: memref<?x1xi32>)\n"
       "    attributes {llvm.emit_c_interface} {\n"
       "  %plan = mla.plan seq_lens(%lens : memref<?xi32>)\n";
   s +=
@@ -117,22 +118,28 @@ static std::string functionText(const PlanKind &kind) {
   return s + "\n  return\n}\n";
 }
 
+/// The plan that launches share: what each worker of them finds.
 static void emitPlan(func::FuncOp func, const PlanKind &kind) {
+  OpBuilder builder(func.front().getTerminator());
   auto plan = *func.getOps<mla::PlanOp>().begin();
-  auto schedule = mla::ScheduleAttr::get(
-      func.getContext(), "rows_as_m", kind.blockM, 64, plan.getSplit(),
-      kind.splitTiles, /*stages=*/2, kind.rowBlocks, mla::CopyKind::TMA);
-  OpBuilder builder(plan);
-  Value worker = func.getArgument(5), workers = func.getArgument(6);
-  mla::SplitBuffers listed = {func.getArgument(12), func.getArgument(11)};
-  mla::emitDevicePlan(builder, plan, schedule, worker, workers,
-                      {func.getArgument(7), func.getArgument(8)}, &listed);
-  Value count =
-      mla::emitDeviceSplits(builder, plan, schedule, workers,
-                            {func.getArgument(9), func.getArgument(11)});
+  mla::emitSharedPlan(builder, plan, kind.rowBlocks, func.getArgument(5),
+                      {func.getArgument(7), func.getArgument(8),
+                       func.getArgument(11), func.getArgument(12)});
+  // And what each of those that merge finds.
+  auto splits = mla_gpu::PlanSplitsOp::create(
+      builder, plan.getLoc(), plan, kind.rowBlocks, func.getArgument(9));
   mla::IndexMath ix{builder, plan.getLoc()};
-  ix.store(count, func.getArgument(10), {ix.constant(0), ix.constant(0)});
-  plan.erase();
+  ix.store(splits.getCount(), func.getArgument(10),
+           {ix.constant(0), ix.constant(0)});
+}
+
+/// Puts what a GPU's CTA has in shared memory on the stack, and lowers scans.
+static void lowerToHost(func::FuncOp func) {
+  func.walk([](memref::AllocaOp alloca) {
+    auto type = cast<MemRefType>(alloca.getType());
+    alloca.getResult().setType(
+        MemRefType::get(type.getShape(), type.getElementType()));
+  });
   SmallVector<mla_gpu::ScanOp> scans(func.getOps<mla_gpu::ScanOp>());
   for (mla_gpu::ScanOp scan : scans)
     lowerScan(scan);
@@ -230,10 +237,15 @@ llvm::Expected<PlanOnHost> PlanOnHost::compile(const PlanKind &kind) {
   auto module = parseSourceString<ModuleOp>(functionText(kind), &context);
   if (!module)
     return createStringError("cannot parse " + functionText(kind));
-  emitPlan(*module->getOps<func::FuncOp>().begin(), kind);
-  PassManager pm(&context);
+  func::FuncOp func = *module->getOps<func::FuncOp>().begin();
+  emitPlan(func, kind);
+  PassManager expand(&context), pm(&context);
+  expand.addNestedPass<func::FuncOp>(mla::createExpandPlan());
   addLowerings(pm);
-  if (failed(verify(*module)) || failed(pm.run(*module)))
+  if (failed(verify(*module)) || failed(expand.run(*module)))
+    return createStringError("cannot expand " + functionText(kind));
+  lowerToHost(func);
+  if (failed(pm.run(*module)))
     return createStringError("cannot lower " + functionText(kind));
 
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
@@ -260,31 +272,30 @@ PlanOutput PlanOnHost::run(const PlanInput &input, int64_t pieces) const {
     offsets.push_back(offsets.back() + queries);
   MemRef<1> lengthsRef = describe(lengths), offsetsRef = describe(offsets);
   Guarded work(pieces, 8), ranges(input.workers, 2), splits(pieces, 8),
-      count(1, 1), staging(mla::kMaxGroups, 8), listed(pieces, 8);
+      count(1, 1), listed(pieces, 8), listedCount(1, 1);
   MemRef<2> workRef = work.describe(), rangesRef = ranges.describe(),
             splitsRef = splits.describe(), countRef = count.describe(),
-            stagingRef = staging.describe(), listedRef = listed.describe();
+            listedRef = listed.describe(),
+            listedCountRef = listedCount.describe();
   int64_t queries = input.queries.empty() ? 1 : input.queries.front();
   for (int worker = 0; worker < input.workers; ++worker)
     state->function(&lengthsRef, &offsetsRef, queries, input.splits,
                     input.window, worker, input.workers, &workRef, &rangesRef,
-                    &splitsRef, &countRef, &stagingRef, &listedRef);
+                    &splitsRef, &countRef, &listedRef, &listedCountRef);
 
   PlanOutput output;
   output.overrun = work.overrun() || ranges.overrun() || splits.overrun() ||
-                   count.overrun() || staging.overrun() || listed.overrun();
+                   count.overrun() || listed.overrun() || listedCount.overrun();
   for (int worker = 0; worker < input.workers; ++worker)
     output.ranges.push_back(ranges.row<2>(worker));
   for (int64_t i = 0; i < pieces; ++i)
     output.work.push_back(work.row<8>(i));
   int32_t numSplits = count.row<1>(0)[0];
-  // Entries are behind their number.
-  int64_t end = std::min<int64_t>(numSplits + 1, pieces);
-  for (int64_t i = 1; i < end; ++i)
+  output.listsAlike = listedCount.row<1>(0)[0] == numSplits;
+  for (int64_t i = 0; i < std::min<int64_t>(numSplits, pieces); ++i) {
     output.splits.push_back(splits.row<8>(i));
-  output.listsAlike = listed.row<8>(0)[0] == numSplits;
-  for (int64_t i = 1; i < end; ++i)
     output.listsAlike &= listed.row<8>(i) == splits.row<8>(i);
+  }
   return output;
 }
 

@@ -9,6 +9,7 @@
 #ifndef MLA_CONVERSION_PASSES_H
 #define MLA_CONVERSION_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

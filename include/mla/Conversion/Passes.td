@@ -26,10 +26,22 @@ def ConvertTileToHost : Pass<"mla-convert-tile-to-host", "::mlir::ModuleOp"> {
 def ConvertTileToGPU : Pass<"mla-convert-tile-to-gpu", "::mlir::ModuleOp"> {
   let summary = "tile ops to the roles of a CTA, and the kernel's description";
   let description = [{
-    The dataflow that the schedule names emits the kernel of the first entry: a plan
-    on the device, roles, pipelines between them. The second entry becomes the merge
-    of what was split. Entries get arguments for the plan and for tensor maps, and the
+    The dataflow that the schedule names emits the kernel of the first entry: who
+    plans, roles, pipelines between them. The second entry becomes the merge of what
+    was split. `plan = shared` puts an entry that plans before them. Entries get arguments for the plan and for tensor maps, and the
     module `mla.kernel`, whose entries have no parameters yet.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect",
+                           "::mlir::mla_gpu::MLAGPUDialect"];
+}
+
+def ExpandPlan : Pass<"mla-gpu-expand-plan", "::mlir::func::FuncOp"> {
+  let summary = "plans to scans over the lengths, and items of their lists to loads";
+  let description = [{
+    Each `mla_gpu.plan_work` and `mla_gpu.plan_splits` becomes `mla_gpu.scan`s that store
+    its list; each item of a list becomes loads of the fields that are used. The
+    `mla.plan` that they take goes, if nothing else has it.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect",

@@ -8,6 +8,7 @@
 
 #include "Combine.h"
 #include "../Work/DevicePlan.h"
+#include "Plan.h"
 #include "Rows.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
@@ -47,13 +48,13 @@ bool mla::listsSplits(ScheduleAttr schedule) {
 /// The CTAs [0, groups * parts) divide the entries of the list: group i does
 /// entries i, i + groups, ..., and each of its CTAs a part of their columns.
 /// All but the partial results is there before the main entry ends.
-static void emitMerges(OpBuilder &b, CombineEntry entry, Value list,
+static void emitMerges(OpBuilder &b, CombineEntry entry, Value ctas, Value list,
                        Value entries) {
   PlanOp plan = entry.plan;
   Location loc = plan.getLoc();
   IndexMath ix{b, loc};
   Value one = ix.constant(1);
-  Value cta = entry.split.getWorker(), ctas = plan.getWorkers();
+  Value cta = entry.split.getWorker();
   Value parts = ix.max(ix.floorDiv(ctas, ix.max(entries, one)), one);
   Value groups = ix.floorDiv(ctas, parts), group = ix.floorDiv(cta, parts);
   Value part = ix.sub(cta, ix.mul(group, parts));
@@ -88,6 +89,18 @@ static void emitChain(IndexMath &ix, PlanOp plan) {
   mla_gpu::GridLaunchDependentsOp::create(ix.b, ix.loc);
 }
 
+/// Lists what the main entry splits; gives the number of entries. The plan is
+/// of that entry's workers.
+static Value listSplits(IndexMath &ix, PlanOp plan, ScheduleAttr schedule,
+                        Value splitList) {
+  plan.getWorkersMutable().assign(
+      ix.floorDiv(plan.getWorkers(), ix.constant(kCtasPerWorker)));
+  ix.b.setInsertionPointAfter(plan);
+  return mla_gpu::PlanSplitsOp::create(ix.b, ix.loc, plan,
+                                       schedule.getRowBlocks(), splitList)
+      .getCount();
+}
+
 LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   CombineEntry entry = {findOnly<PlanOp>(func), findOnly<ForSplitOp>(func),
                         findOnly<CombineOp>(func), findOnly<StoreOp>(func)};
@@ -98,35 +111,31 @@ LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   Type i32 = b.getI32Type();
   Location loc = entry.plan.getLoc();
   IndexMath ix{b, loc};
-  SplitBuffers buffers;
-  buffers.splitList =
+  Value splitList =
       appendArgument(func, argument_names::kSplitList,
                      MemRefType::get({ShapedType::kDynamic, 8}, i32));
-  bool areListed = listsSplits(schedule);
-  if (!areListed)
-    buffers.staging = allocateShared(b, loc, {kMaxGroups, 8});
   emitChain(ix, entry.plan);
-  Value count;
-  if (areListed) {
-    mla_gpu::GridWaitOp::create(b, loc);
-    count = loadNumSplits(b, loc, buffers.splitList);
+  Value ctas = entry.plan.getWorkers(), splits;
+  bool isShared = schedule.getPlan() == PlanPolicy::Shared;
+  if (isShared || listsSplits(schedule)) {
+    // A shared plan is there before the main entry begins, which lets this one
+    // begin.
+    if (!isShared)
+      mla_gpu::GridWaitOp::create(b, loc);
+    Value count =
+        appendArgument(func, argument_names::kSplitCount,
+                       MemRefType::get({ShapedType::kDynamic, 1}, i32));
+    splits = ix.load(count, {ix.constant(0), ix.constant(0)});
   } else {
-    Value mainWorkers =
-        ix.floorDiv(entry.plan.getWorkers(), ix.constant(kCtasPerWorker));
-    count = emitDeviceSplits(b, entry.plan, schedule, mainWorkers, buffers);
+    splits = listSplits(ix, entry.plan, schedule, splitList);
   }
-  emitMerges(b, entry, buffers.splitList, count);
+  emitMerges(b, entry, ctas, splitList, splits);
   // Also where there is nothing to merge: launches must not overtake.
   mla_gpu::GridWaitOp::create(b, loc);
   func->setAttr("mla_gpu.ctas_per_worker", b.getI64IntegerAttr(kCtasPerWorker));
   func->setAttr("mla_gpu.warps", b.getI64IntegerAttr(kWarps));
 
   entry.split.erase();
-  entry.plan.erase();
-  // What only the plan needed, as the number of queries.
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(func.front().getOperations())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  finishPlan(entry.plan);
   return success();
 }

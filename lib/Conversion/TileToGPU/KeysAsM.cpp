@@ -74,7 +74,7 @@ KeysAsM::KeysAsM(TileEntry &entry)
         entry.rows, entry.keys),
       o(s.layout, entry.rows, entry.headDimV), loads(entry, /*boxColumns=*/0),
       scores(entry, s.matrix(f32)) {
-  b.setInsertionPoint(entry.plan);
+  b.setInsertionPoint(entry.work);
 }
 
 void KeysAsM::emitStorage() {
@@ -91,7 +91,8 @@ void KeysAsM::emitStorage() {
                               /*slots=*/IntegerAttr(), writer, from,
                               b.getStrArrayAttr(kMath));
   };
-  Value keys = ringOf(entry.schedule.getStages(), entry.keys);
+  Value keys =
+      b.named("k_ring", ringOf(entry.schedule.getStages(), entry.keys));
   auto weights =
       TileType::get(context, {entry.rows, entry.keys}, entry.type, 128);
   // The next piece's queries come early where there is room.
@@ -100,10 +101,11 @@ void KeysAsM::emitStorage() {
                  (entry.storePartial ? kMergeBytes : 0);
   int64_t room = entry.target.getSmemBytes() - used;
   int64_t bytes = entry.rows * entry.headDim * 2;
-  Value queries = ringOf(room >= 2 * bytes ? 2 : 1, entry.rows);
-  p = AllocOp::create(b, weights);
-  kv = pipelineOf(keys, loads.getWriter(), kLoad);
-  q = pipelineOf(queries, Writer::CpAsync, kLoadQ);
+  Value queries =
+      b.named("q_ring", ringOf(room >= 2 * bytes ? 2 : 1, entry.rows));
+  p = b.named("p", AllocOp::create(b, weights));
+  kv = b.named("kv", pipelineOf(keys, loads.getWriter(), kLoad));
+  q = b.named("q", pipelineOf(queries, Writer::CpAsync, kLoadQ));
 }
 
 void KeysAsM::emit() {
@@ -126,12 +128,12 @@ void KeysAsM::emit() {
 
 void KeysAsM::forPieces(
     llvm::function_ref<void(const WorkItem &, Value, Value)> body) {
-  auto [begin, end] =
-      loadWorkRange(b, b.getLoc(), entry.buffers.workRange, entry.worker);
+  auto [begin, end] = entry.readRange(b);
   b.loop(begin, end, b.index(0), [&](Value piece, ValueRange carried) {
     WorkItem work =
-        loadWorkItem(b, b.getLoc(), entry.plan, entry.buffers.workList, piece);
-    body(work, b.sub(piece, begin), carried[0]);
+        loadWorkItem(b, b.getLoc(), entry.plan, entry.workList, piece);
+    b.named("piece", piece);
+    body(work, b.sub(piece, begin), b.named("first_slot", carried[0]));
     return SmallVector<Value>{b.add(carried[0], work.numTiles)};
   });
 }
@@ -150,6 +152,9 @@ void KeysAsM::emitMathRole() {
     Value query = b.wait(q, number)[0];
     SmallVector<Value> state =
         b.loop(b.index(0), work.numTiles, init, [&](Value j, ValueRange state) {
+          for (auto [name, value] :
+               llvm::zip(std::array{"o", "max", "sum"}, state))
+            b.named(name, value);
           return emitTile(work, query, b.add(work.firstTile, j),
                           b.add(firstSlot, j), state);
         });
@@ -266,11 +271,10 @@ void KeysAsM::emitLoadRole() {
 }
 
 void KeysAsM::emitLoadQRole() {
-  auto [begin, end] =
-      loadWorkRange(b, b.getLoc(), entry.buffers.workRange, entry.worker);
+  auto [begin, end] = entry.readRange(b);
   b.loop(begin, end, {}, [&](Value piece, ValueRange) {
     WorkItem work =
-        loadWorkItem(b, b.getLoc(), entry.plan, entry.buffers.workList, piece);
+        loadWorkItem(b, b.getLoc(), entry.plan, entry.workList, piece);
     Value number = b.sub(piece, begin);
     emitQueryLoad(b, entry, work.item, b.acquire(q, number)[0],
                   /*firstColumn=*/b.getIndexAttr(0));

@@ -93,6 +93,7 @@ static Value appendTensorMap(TileEntry &entry, Value tensor,
       appendArgument(entry.func, name,
                      TensorMapType::get(context, shape, type.getElementType(),
                                         boxRows, boxColumns, swizzle));
+  map.setLoc(nameLoc(map.getLoc(), name.getValue() + "_map"));
   entry.func.setArgAttr(
       map.getArgNumber(), MLADialect::kTensorMap,
       TensorMapAttr::get(context, dims, boxRows, boxColumns, swizzle));

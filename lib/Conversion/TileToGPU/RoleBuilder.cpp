@@ -13,6 +13,10 @@
 using namespace mlir;
 using namespace mlir::mla_gpu;
 
+Location mla_gpu::nameLoc(Location loc, const Twine &name) {
+  return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
+}
+
 RankedTensorType FragmentTypes::matrix(Type element) const {
   return RankedTensorType::get({rows, columns}, element, layout);
 }
@@ -31,6 +35,11 @@ RankedTensorType FragmentTypes::lanes(Type element) const {
 RoleBuilder::RoleBuilder(Location loc, func::FuncOp func)
     : ImplicitLocOpBuilder(loc, func.getContext()), func(func) {
   setInsertionPointToEnd(&func.getBody().front());
+}
+
+Value RoleBuilder::named(StringRef name, Value value) {
+  value.setLoc(nameLoc(value.getLoc(), name));
+  return value;
 }
 
 Value RoleBuilder::index(int64_t value) {

@@ -22,6 +22,9 @@
 
 namespace mlir::mla_gpu {
 
+/// A location that makes a value be printed by a name.
+Location nameLoc(Location loc, const Twine &name);
+
 /// Types of the fragments that have one `#mla_gpu.mma` layout.
 struct FragmentTypes {
   FragmentTypes(MmaLayoutAttr layout, int64_t rows, int64_t columns)
@@ -42,6 +45,12 @@ class RoleBuilder : public ImplicitLocOpBuilder {
 public:
   /// Index constants go to the beginning of the function, once each.
   RoleBuilder(Location loc, func::FuncOp func);
+
+  /// The entry that is built.
+  func::FuncOp getFunc() const { return func; }
+
+  /// Gives a value a name to be printed by.
+  Value named(StringRef name, Value value);
 
   //===--- Index arithmetic -----------------------------------------------===//
 

@@ -10,7 +10,6 @@
 #include "Rows.h"
 #include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
@@ -76,7 +75,7 @@ RowsAsM::RowsAsM(TileEntry &entry)
         kRows, columns.half),
       loads(entry, getBoxColumns(columns)), queries(entry),
       scores(entry, s.matrix(f32)) {
-  b.setInsertionPoint(entry.plan);
+  b.setInsertionPoint(entry.work);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +104,7 @@ void RowsAsM::emitStorage() {
         b, TileType::get(b.getContext(), {kRows, width}, entry.type,
                          std::min(swizzle, width * kElementBytes)));
   };
-  Value ring = matrix(stages, d);
+  Value ring = b.named("ring", matrix(stages, d));
   // P takes the place of rope columns, which only Q K^T reads. If it has a
   // place of its own, two slots keep both products busy.
   bool inRope = columns.rope >= kKeys;
@@ -115,9 +114,11 @@ void RowsAsM::emitStorage() {
                                                   {weightStages, kRows}, f32,
                                                   /*swizzle=*/0));
   if (columns.qRopeInTile)
-    qRopeTile = queryTile(columns.rope);
+    qRopeTile = b.named("q_rope", queryTile(columns.rope));
   if (columns.qInTile)
-    qLastTile = queryTile(columns.qInTile);
+    qLastTile = b.named("q_last", queryTile(columns.qInTile));
+
+  b.named("scales", scales);
 
   Writer writer = loads.getWriter();
   pipes.left = pipeline(ring, 0, half, writer, kLeft, {kSoftmax, kLeft});
@@ -128,6 +129,12 @@ void RowsAsM::emitStorage() {
                            Writer::Threads, kSoftmax, {kLeft, kRight},
                            inRope ? pipes.rope : Value());
   pipes.turn = pipeline({}, {}, {}, Writer::Threads, kSoftmax, {kLeft, kRight});
+  b.named("left", pipes.left);
+  b.named("right", pipes.right);
+  if (pipes.rope)
+    b.named("rope", pipes.rope);
+  b.named("p", pipes.weights);
+  b.named("go", pipes.turn);
 }
 
 void RowsAsM::emit() {
@@ -145,6 +152,9 @@ void RowsAsM::emit() {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(
         &body, {}, types, SmallVector<Location>(types.size(), b.getLoc()));
+    for (auto [argument, name] :
+         llvm::zip(block->getArguments(), std::array{"half", "column"}))
+      b.named(name, argument);
     emitRole(block->getArguments());
     mla_gpu::YieldOp::create(b);
   };
@@ -157,21 +167,56 @@ void RowsAsM::emit() {
 // Pieces
 //===----------------------------------------------------------------------===//
 
-std::pair<Value, Value> RowsAsM::readRange() {
-  return loadWorkRange(b, b.getLoc(), entry.buffers.workRange, entry.worker);
-}
-
 WorkItem RowsAsM::read(Value piece) {
   WorkItem work =
-      loadWorkItem(b, b.getLoc(), entry.plan, entry.buffers.workList, piece);
-  // Without tiles, the one slot holds no keys, whatever its rows see elsewhere.
-  Value none = b.isSame(work.numTiles, b.index(0));
-  ItemValues &item = work.item;
-  for (Value *end : {&item.kvLen, &item.keys.begin, &item.keys.end,
-                     &item.keys.innerBegin, &item.keys.innerEnd})
-    if (!matchPattern(*end, m_Zero()))
-      *end = b.select(none, b.index(0), *end);
+      loadWorkFields(b, b.getLoc(), entry.plan, entry.workList, piece);
+  findSeenKeys(work);
   return work;
+}
+
+void RowsAsM::findSeenKeys(WorkItem &work) {
+  auto fieldsOf = [](ItemValues &item) {
+    return std::array{&item.numRows,         &item.kvLen,
+                      &item.keys.begin,      &item.keys.end,
+                      &item.keys.innerBegin, &item.keys.innerEnd};
+  };
+  Type index = b.getIndexType();
+  auto emit = [&](ValueRange params) {
+    ItemValues item;
+    item.firstRow = params[0], item.kvLen = params[2], item.qLen = params[3];
+    ItemMath math(b, b.getLoc(), entry.plan);
+    math.fillRows(item, math.blockM);
+    // Without tiles, the one slot holds no keys, whatever its rows see
+    // elsewhere.
+    Value none = b.isSame(params[1], b.index(0));
+    SmallVector<Value> results;
+    for (Value *field : fieldsOf(item)) {
+      std::optional<int64_t> &known = seenConstants.emplace_back();
+      known = getConstantIntValue(OpFoldResult(*field));
+      if (known)
+        continue;
+      bool isCount = field == &item.numRows;
+      results.push_back(isCount ? *field : b.select(none, b.index(0), *field));
+    }
+    return results;
+  };
+  if (!seenKeys)
+    seenKeys.emplace(b, "seen_keys",
+                     ArrayRef<Outline::Param>{{"first_row", index},
+                                              {"tiles", index},
+                                              {"keys", index},
+                                              {"queries", index}},
+                     emit);
+  ItemValues &item = work.item;
+  SmallVector<Value> seen =
+      seenKeys->call(b, {item.firstRow, work.numTiles, item.kvLen, item.qLen});
+  b.named("seen", seen.front());
+  ArrayRef<Value> rest = seen;
+  for (auto [field, known] : llvm::zip_equal(fieldsOf(item), seenConstants)) {
+    *field = known ? b.index(*known) : rest.front();
+    if (!known)
+      rest = rest.drop_front();
+  }
 }
 
 Value RowsAsM::countTiles(const WorkItem &work) {

@@ -27,7 +27,7 @@
 #define MLA_CONVERSION_TILETOGPU_ROWSASM_H
 
 #include "Loads.h"
-#include "RoleBuilder.h"
+#include "Outline.h"
 
 namespace mlir::mla {
 
@@ -66,10 +66,10 @@ private:
   Value pipeline(ValueRange storages, ArrayRef<int64_t> begins,
                  ArrayRef<int64_t> ends, mla_gpu::Writer writer, StringRef from,
                  ArrayRef<StringRef> to, Value after = {});
-  /// The CTA's pieces: [begin, end) of the work list.
-  std::pair<Value, Value> readRange();
   /// A piece; without keys, if it has no tiles.
   WorkItem read(Value piece);
+  /// Fills in what rows the piece has, and what they see.
+  void findSeenKeys(WorkItem &work);
   /// Slots that a piece takes for its tiles.
   Value countTiles(const WorkItem &work);
   /// Writes rows of a piece to its result, or as they are to its partial slot.
@@ -119,6 +119,8 @@ private:
   ScoreEmitter scores;
   Pipelines pipes;
   Value qRopeTile, qLastTile; ///< null where all of Q is in registers
+  std::optional<Outline> seenKeys;
+  SmallVector<std::optional<int64_t>> seenConstants; ///< for results of it
 };
 
 } // namespace mlir::mla

@@ -21,54 +21,80 @@ using namespace mlir::mla_gpu;
 
 void RowsAsM::emitOutputRoles(Value half, Value column) {
   Value zero = b.index(0), one = b.index(1), o0 = b.splat(o.matrix(f32), 0);
-  auto [begin, end] = readRange();
+  Type index = b.getIndexType();
+  auto [begin, end] = entry.readRange(b);
+  // What a slot is to hold is found before the slot is free.
+  WorkItem found;
+  Outline find(b, "find_turn", {{"piece", index}, {"turn", index}},
+               [&](ValueRange at) -> SmallVector<Value> {
+                 found = locate({at[0], at[1]});
+                 return {};
+               });
+  Outline load(
+      b, "load_turn", {{"number", index}, {"piece", index}, {"turn", index}},
+      [&, end = end](ValueRange at) {
+        return b.branch(
+            b.less(at[1], end),
+            [&] {
+              return this->load(half, column, at[0], {at[1], at[2]}, found);
+            },
+            [&] { return SmallVector<Value>{at[1], at[2]}; });
+      });
+  find.giveTo(load);
   // Fills the slots.
   SmallVector<Value> ahead = b.loop(
       zero, b.index(stages), {begin, zero}, [&](Value number, ValueRange at) {
+        b.named("number", number);
+        b.named("next", at[0]);
+        b.named("turn", at[1]);
         return b.branch(
             b.less(at[0], end),
             [&] {
-              Position first = {at[0], at[1]};
-              return load(half, column, number, first, locate(first));
+              return load.call(b, {number, at[0], at[1]}, find.call(b, at));
             },
             [&] { return SmallVector<Value>(at); });
       });
 
   // Finds what comes next: behind the last one of all, what is not loaded.
   Value lastPiece = b.sub(end, one);
-  auto locateNext = [&](ValueRange at) {
-    return locate({b.min(at[0], lastPiece), at[1]});
+  auto findNext = [&](ValueRange at) {
+    SmallVector<Value> next = find.call(b, {b.min(at[0], lastPiece), at[1]});
+    b.named("found", next.front());
+    return next;
   };
   // Lets a slot go, and loads what it is to hold next.
-  auto refill = [&](Value number, ValueRange at, const WorkItem &work) {
+  auto refill = [&](Value number, ValueRange at, ValueRange next) {
     release(half, number);
-    return b.branch(
-        b.less(at[0], end),
-        [&] {
-          return load(half, column, b.add(number, b.index(stages)),
-                      {at[0], at[1]}, work);
-        },
-        [&] { return SmallVector<Value>(at); });
+    Value later = b.add(number, b.index(stages));
+    return load.call(b, {later, at[0], at[1]}, next);
   };
   b.loop(begin, end, {zero, ahead[0], ahead[1]},
          [&](Value piece, ValueRange carried) -> SmallVector<Value> {
-           Value query = carried[0];
-           WorkItem work = locateNext(carried.drop_front());
+           b.named("piece", piece);
+           Value query = b.named("query", carried[0]);
+           b.named("next", carried[1]);
+           b.named("turn", carried[2]);
+           SmallVector<Value> next = findNext(carried.drop_front());
            for (Value pipe : {half, pipes.weights, pipes.turn})
              b.wait(pipe, query);
-           SmallVector<Value> at = refill(query, carried.drop_front(), work);
+           SmallVector<Value> at = refill(query, carried.drop_front(), next);
 
-           work = read(piece);
+           WorkItem work = read(piece);
            Value first = b.add(query, one), tiles = countTiles(work);
            SmallVector<Value> done = b.loop(
                zero, tiles, {o0, at[0], at[1]},
                [&](Value tile, ValueRange state) -> SmallVector<Value> {
-                 Value number = b.add(first, tile);
+                 b.named("o", state[0]);
+                 b.named("next", state[1]);
+                 b.named("turn", state[2]);
+                 b.named("tile", tile);
+                 Value number = b.named("number", b.add(first, tile));
                  Value key =
                      b.mul(b.add(work.firstTile, tile), b.index(entry.keys));
                  Value product =
                      multiplyValues(half, number, work.item, key, state[0]);
-                 WorkItem next = locateNext(state.drop_front()); // meanwhile
+                 // Meanwhile.
+                 SmallVector<Value> next = findNext(state.drop_front());
                  Value sum = b.finish(product);
                  SmallVector<Value> later =
                      refill(number, state.drop_front(), next);
@@ -99,11 +125,15 @@ Value RowsAsM::multiplyValues(Value half, Value number, const ItemValues &item,
 }
 
 void RowsAsM::storeOutput(Value piece, Value column, Value sum) {
-  storeRows(piece, column, sum, [&]() -> Value {
-    if (entry.outType == f32)
-      return sum;
-    return arith::TruncFOp::create(b, o.matrix(entry.outType), sum);
+  Outline store(b, "store_output", {}, [&](ValueRange) {
+    storeRows(piece, column, sum, [&]() -> Value {
+      if (entry.outType == f32)
+        return sum;
+      return arith::TruncFOp::create(b, o.matrix(entry.outType), sum);
+    });
+    return SmallVector<Value>();
   });
+  store.call(b, {});
 }
 
 void RowsAsM::release(Value half, Value number) {

@@ -44,18 +44,37 @@ static Value subf(RoleBuilder &b, Value x, Value y) {
 void RowsAsM::emitSoftmaxRole() {
   scores.emitSetup(b);
   Value noMax = b.splat(s.row(f32), kNoMax), noSum = b.splat(s.lanes(f32), 0);
-  auto [begin, end] = readRange();
+  auto [begin, end] = entry.readRange(b);
   b.loop(begin, end, b.index(0),
          [&](Value piece, ValueRange carried) -> SmallVector<Value> {
+           b.named("piece", piece);
+           b.named("query", carried[0]);
            WorkItem work = read(piece);
            Value tiles = countTiles(work), last = b.sub(tiles, b.index(1));
-           Query query = takeQuery(carried[0]);
+           Query query;
+           SmallVector<Value *> fragments;
+           Outline take(b, "take_query", {}, [&](ValueRange) {
+             query = takeQuery(carried[0]);
+             SmallVector<Value> results;
+             for (Value *part :
+                  {&query.left, &query.right, &query.last, &query.rope})
+               if (*part && isa<RankedTensorType>(part->getType())) {
+                 fragments.push_back(part);
+                 results.push_back(*part);
+               }
+             return results;
+           });
+           for (auto [part, value] : llvm::zip(fragments, take.call(b, {})))
+             *part = value;
            scores.beginPiece(b, work.item);
            Value first = b.add(carried[0], b.index(1));
            SmallVector<Value> sums =
                b.loop(b.index(0), tiles, {noMax, noSum},
                       [&](Value tile, ValueRange state) {
-                        Value number = b.add(first, tile);
+                        b.named("tile", tile);
+                        b.named("max", state[0]);
+                        b.named("sum", state[1]);
+                        Value number = b.named("number", b.add(first, tile));
                         Value raw = multiplyKeys(query, number,
                                                  b.isNot(tile, b.index(0)));
                         // Registers are few: what masks take is read where it
@@ -189,14 +208,17 @@ SmallVector<Value> RowsAsM::emitWeights(TileScores scores, Value number,
   // have all of it.
   Value total = b.branch(
       isLast,
-      [&]() -> SmallVector<Value> {
-        Value sum, weights = weigh(sum);
-        Value total = b.reduce(Reduction::Sum, sum, row);
-        Value some = arith::MaximumFOp::create(b, total, b.splat(row, kTiny));
-        Value inverse = arith::DivFOp::create(b, one, some);
-        store(mulf(b, weights, b.spread(inverse, matrix)),
-              mulf(b, moved[1], inverse));
-        return {sum};
+      [&] {
+        Outline last(b, "store_last_p", {}, [&](ValueRange) {
+          Value sum, weights = weigh(sum);
+          Value total = b.reduce(Reduction::Sum, sum, row);
+          Value some = arith::MaximumFOp::create(b, total, b.splat(row, kTiny));
+          Value inverse = arith::DivFOp::create(b, b.splat(row, 1), some);
+          store(mulf(b, weights, b.spread(inverse, matrix)),
+                mulf(b, moved[1], inverse));
+          return SmallVector<Value>{sum};
+        });
+        return last.call(b, {});
       },
       [&]() -> SmallVector<Value> {
         Value sum, weights = weigh(sum);
@@ -221,6 +243,10 @@ void RowsAsM::handOver(Value number) {
 void RowsAsM::storeSums(Value piece, Value max, Value sum) {
   Value total = b.reduce(Reduction::Sum, sum, s.row(f32));
   Value lse = addf(b, max, math::Log2Op::create(b, total)); // base 2
-  storeRows(piece, /*column=*/{}, lse,
-            [&] { return mulf(b, lse, b.splat(s.row(f32), std::log(2.0))); });
+  Outline store(b, "store_lse", {}, [&](ValueRange) {
+    storeRows(piece, /*column=*/{}, lse,
+              [&] { return mulf(b, lse, b.splat(s.row(f32), std::log(2.0))); });
+    return SmallVector<Value>();
+  });
+  store.call(b, {});
 }

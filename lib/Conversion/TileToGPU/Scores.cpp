@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scores.h"
+#include "Outline.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -48,7 +49,7 @@ void ScoreEmitter::emitSetup(RoleBuilder &b) {
   log2e =
       arith::ConstantFloatOp::create(b, b.getF32Type(), llvm::APFloat(kLog2e));
   if (softmaxScale)
-    scale = arith::MulFOp::create(b, softmaxScale, log2e);
+    scale = b.named("scale", arith::MulFOp::create(b, softmaxScale, log2e));
 }
 
 void ScoreEmitter::beginPiece(RoleBuilder &b, const ItemValues &item) {
@@ -166,15 +167,20 @@ TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile,
         [&] { return SmallVector<Value>{scores}; });
     return {results[0], {}};
   }
+  b.named("scores", raw);
+  b.named("first_key", firstKey);
   auto results = b.branch(
       masked,
       [&] {
-        locateRows(b, readItem());
-        Value factors = b.spread(scale, types.matrix(b.getF32Type()));
-        Value scaled = arith::MulFOp::create(b, raw, factors);
+        Outline mask(b, "mask_scores", {}, [&](ValueRange) {
+          locateRows(b, readItem());
+          Value factors = b.spread(scale, types.matrix(b.getF32Type()));
+          Value scaled = arith::MulFOp::create(b, raw, factors);
+          return SmallVector<Value>{emitMask(b, scaled, firstKey)};
+        });
         Value one = arith::ConstantFloatOp::create(b, b.getF32Type(),
                                                    llvm::APFloat(1.0f));
-        return SmallVector<Value>{emitMask(b, scaled, firstKey), one};
+        return SmallVector<Value>{mask.call(b, {})[0], one};
       },
       [&] { return SmallVector<Value>{raw, scale}; });
   return {results[0], results[1]};

@@ -8,8 +8,8 @@
 
 //
 // What the main entry of the tile level says, found once and read by every
-// dataflow. A dataflow emits its kernel into the same function, before `plan`;
-// the pass then erases the tile ops.
+// dataflow. A dataflow emits its kernel into the same function, before `work`;
+// the pass then erases the tile ops but for the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 #include "../Work/DevicePlan.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <functional>
 
 namespace mlir::mla {
 
@@ -47,10 +48,10 @@ struct TileEntry {
   /// Widths of the parts of k (and of q): one, or latent and rope.
   SmallVector<int64_t, 2> partWidths;
 
-  /// The CTA's number, and where the plan was written to: set when the plan has
-  /// been emitted, before the dataflow is.
-  Value worker;
-  WorkBuffers buffers;
+  /// The CTA's pieces of work are [begin, end) of a list; each role asks for
+  /// them itself. Set when the plan has been emitted, before the dataflow is.
+  Value workList;
+  std::function<std::pair<Value, Value>(OpBuilder &)> readRange;
 };
 
 /// Finds the ops of an entry. Fails with an error that says what is not as
@@ -59,8 +60,7 @@ struct TileEntry {
 FailureOr<TileEntry> analyzeTileEntry(func::FuncOp func, TargetAttr target);
 
 /// The dataflows, by the schedule's names of them. Each emits storage,
-/// pipelines and roles of an entry before its `mla.plan`, behind the plan on
-/// the device.
+/// pipelines and roles of an entry before its `mla.for_work`.
 LogicalResult emitKeysAsM(TileEntry &entry);
 LogicalResult emitRowsAsM(TileEntry &entry);
 

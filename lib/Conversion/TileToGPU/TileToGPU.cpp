@@ -12,14 +12,16 @@
 // becomes
 //
 //   mla_gpu.grid_wait
-//   the plan: every CTA finds its pieces of work, from the lengths
+//   mla_gpu.plan_work: every CTA finds its pieces of work, from the lengths
 //   mla_gpu.warp_specialize: the roles of the schedule's dataflow
 //
-// and the second entry the merge of what was split.
+// and the second entry the merge of what was split. Under `plan = shared` an
+// entry of its own plans for both, and the first one does not.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Combine.h"
+#include "Plan.h"
 #include "TileEntry.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dataflow/Dataflow.h"
@@ -49,44 +51,12 @@ static StringAttr nameOf(func::FuncOp func, unsigned argument) {
   return func.getArgAttrOfType<StringAttr>(argument, MLADialect::kName);
 }
 
-/// The argument of that name.
-static Value findArgument(func::FuncOp func, StringRef name) {
+/// Lets arguments be printed by their names.
+static void nameArguments(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
-    if (nameOf(func, argument.getArgNumber()) == name)
-      return argument;
-  return {};
-}
-
-/// Makes what the plan is written to, and emits it.
-static LogicalResult emitPlan(TileEntry &entry) {
-  func::FuncOp func = entry.func;
-  entry.worker = findArgument(func, argument_names::kWorker);
-  Value numWorkers = findArgument(func, argument_names::kNumWorkers);
-  if (!entry.worker || !numWorkers)
-    return func.emitError("requires arguments named '")
-           << argument_names::kWorker << "' and '"
-           << argument_names::kNumWorkers << "'";
-  OpBuilder builder(entry.plan);
-  Location loc = entry.plan.getLoc();
-  entry.buffers.workList = appendArgument(
-      func, argument_names::kWorkList,
-      MemRefType::get({ShapedType::kDynamic, 8}, builder.getI32Type()));
-  entry.buffers.workRange = allocateShared(builder, loc, {1, 2});
-  SplitBuffers splits;
-  bool lists = entry.storePartial && listsSplits(entry.schedule);
-  if (lists) {
-    splits.splitList = appendArgument(
-        func, argument_names::kSplitList,
-        MemRefType::get({ShapedType::kDynamic, 8}, builder.getI32Type()));
-    splits.staging = allocateShared(builder, loc, {kMaxGroups, 8});
-  }
-  mla_gpu::GridWaitOp::create(builder, loc);
-  emitDevicePlan(builder, entry.plan, entry.schedule, entry.worker, numWorkers,
-                 entry.buffers, lists ? &splits : nullptr);
-  // Else the merge plans too, beside the roles: here it would delay them.
-  if (entry.storePartial)
-    mla_gpu::GridLaunchDependentsOp::create(builder, loc);
-  return success();
+    if (StringAttr name = nameOf(func, argument.getArgNumber()))
+      if (!isa<mla_gpu::TensorMapType>(argument.getType()))
+        argument.setLoc(NameLoc::get(name, argument.getLoc()));
 }
 
 /// What a workspace buffer is counted by; nothing for other arguments.
@@ -96,6 +66,8 @@ static std::optional<BufferScope> findScope(StringRef name) {
              BufferScope::Slot)
       .Cases({argument_names::kWorkList, argument_names::kSplitList},
              BufferScope::Piece)
+      .Cases({argument_names::kWorkRange, argument_names::kSplitCount},
+             BufferScope::Worker)
       .Default(std::nullopt);
 }
 
@@ -167,15 +139,26 @@ struct ConvertTileToGPU
                  "has a schedule that cannot be lowered: "))
              << *reason;
 
+    for (func::FuncOp func : entries)
+      nameArguments(func);
+    func::FuncOp planner;
+    if (entry->schedule.getPlan() == PlanPolicy::Shared) {
+      FailureOr<func::FuncOp> made = makePlanEntry(*entry, entries);
+      if (failed(made))
+        return failure();
+      planner = *made;
+    }
     if (failed(emitPlan(*entry)) || failed(emit(*entry)))
       return failure();
     for (func::FuncOp combine : ArrayRef(entries).drop_front())
       if (failed(emitCombine(combine, entry->schedule)))
         return failure();
+    if (planner)
+      entries.insert(entries.begin(), planner);
     module->setAttr(MLADialect::kKernel,
                     describeKernel(entries, entry->schedule, entry->plan));
     entry->work.erase();
-    entry->plan.erase();
+    finishPlan(entry->plan);
     return success();
   }
 

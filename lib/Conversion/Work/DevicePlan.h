@@ -10,7 +10,8 @@
 // The scheduler of a GPU. Every CTA runs it by itself, from the lengths alone,
 // and finds its own pieces of work. What is split, those that merge find in the
 // same way while the others work; or one of these lists it, where there is no
-// room for both.
+// room for both. (Or an entry of its own does both, for all workers, and
+// launches share it.)
 //
 // A unit is `row_blocks` neighbouring row blocks of a request and KV head.
 // Groups of as many CTAs side by side do units, a CTA for each row block, so
@@ -37,38 +38,40 @@ inline constexpr int64_t kMaxGroups = 256;
 /// Where a CTA finds its work.
 struct WorkBuffers {
   Value workList;  ///< ?x8xi32 of the workspace, counted by piece
-  Value workRange; ///< ?x2xi32 counted by worker, or 1x2xi32 of the CTA's own
+  Value workRange; ///< 2xi32 of the CTA's own: begin and end of its entries
 };
 
 /// What is to be merged.
 struct SplitBuffers {
-  /// ?x8xi32 of the workspace, counted by piece: in front of the entries, their
-  /// number, if emitDevicePlan writes them.
-  Value splitList;
-  Value staging; ///< kMaxGroups x 8xi32 of the CTA's own
+  Value splitList;  ///< ?x8xi32 of the workspace, counted by piece
+  Value splitCount; ///< ?x1xi32: the first one; if emitDevicePlan writes it
+  Value staging;    ///< kMaxGroups x 8xi32 of the CTA's own
 };
 
-/// i32 of the CTA's own, in shared memory.
-Value allocateShared(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape);
+/// Emits the plan of one CTA's work, outside of roles. All threads of the CTA
+/// see its part of the list afterwards. The last CTA, which has the least to
+/// do, also lists what is split, if there are buffers for that.
+void emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                    Value worker, const WorkBuffers &buffers,
+                    const SplitBuffers *splits);
 
-/// Emits the plan of one CTA's work, outside of roles. `plan` and its operands
-/// must be values of the function that is built. All threads of the CTA see its
-/// part of the list afterwards. The last CTA, which has the least to do, also
-/// lists what is split, if there are buffers for that.
-void emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                    Value worker, Value numWorkers, const WorkBuffers &buffers,
-                    const SplitBuffers *splits = nullptr);
+/// Emits, for the CTAs that merge, what emitDevicePlan splits for all workers.
+/// Every CTA writes the same list, and sees it; the result is the number of its
+/// entries.
+Value emitDeviceSplits(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                       const SplitBuffers &buffers);
 
-/// Emits, for the CTAs that merge, what emitDevicePlan splits for `numWorkers`
-/// CTAs. Every CTA writes the same list, and sees it; the result is the number
-/// of its entries.
-Value emitDeviceSplits(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                       Value numWorkers, const SplitBuffers &buffers);
+/// Where launches find a plan that they share; the last two are null where
+/// nothing is split.
+struct SharedPlan {
+  Value workList, workRange;   ///< ?x8xi32 by piece, ?x2xi32 by worker
+  Value splitList, splitCount; ///< ?x8xi32 by piece, ?x1xi32: the first one
+};
 
-/// The CTA's entries of the work list, as [begin, end). Each role loads that by
-/// itself.
-std::pair<Value, Value> loadWorkRange(OpBuilder &builder, Location loc,
-                                      Value workRange, Value worker);
+/// Emits, for one worker, the plan that launches share: the ops that find it,
+/// and stores of what these return.
+void emitSharedPlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                    Value worker, const SharedPlan &lists);
 
 /// An entry of the work list: tiles [firstTile, firstTile + numTiles) of an
 /// item. A piece of no tiles is done too: it stores zeros and -inf.
@@ -79,14 +82,15 @@ struct WorkItem {
 };
 WorkItem loadWorkItem(OpBuilder &builder, Location loc, PlanOp plan,
                       Value workList, Value index);
+/// The same without what the item's rows are and see.
+WorkItem loadWorkFields(OpBuilder &builder, Location loc, PlanOp plan,
+                        Value workList, Value index);
 
 /// An entry of the list of items to merge, with its slots.
 struct SplitItem {
   ItemValues item;
   Value pieces;
 };
-/// Their number, where emitDevicePlan has written it.
-Value loadNumSplits(OpBuilder &builder, Location loc, Value splitList);
 SplitItem loadSplitItem(OpBuilder &builder, Location loc, PlanOp plan,
                         Value splitList, Value index);
 

@@ -6,84 +6,66 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DevicePlanner.h"
+#include "DevicePlan.h"
+#include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
 
 using namespace mlir;
 using namespace mlir::mla;
-using namespace mlir::mla::plan_fields;
 
-Value mla::allocateShared(OpBuilder &builder, Location loc,
-                          ArrayRef<int64_t> shape) {
-  constexpr int64_t kSharedSpace = 3; // of NVPTX
-  auto type = MemRefType::get(shape, builder.getI32Type(), AffineMap(),
-                              builder.getI64IntegerAttr(kSharedSpace));
-  return memref::AllocaOp::create(builder, loc, type);
-}
-
-Value mla::rangeRow(IndexMath &ix, Value workRange, Value worker) {
-  bool isOwn = cast<MemRefType>(workRange.getType()).getDimSize(0) == 1;
-  return isOwn ? ix.constant(0) : worker;
-}
-
-std::pair<Value, Value> mla::loadWorkRange(OpBuilder &builder, Location loc,
-                                           Value workRange, Value worker) {
+void mla::emitSharedPlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                         Value worker, const SharedPlan &lists) {
+  Location loc = plan.getLoc();
   IndexMath ix{builder, loc};
-  Value row = rangeRow(ix, workRange, worker);
-  return {ix.load(workRange, {row, ix.constant(0)}),
-          ix.load(workRange, {row, ix.constant(1)})};
+  Value zero = ix.constant(0), one = ix.constant(1);
+  auto work = mla_gpu::PlanWorkOp::create(builder, loc, plan, worker, rowBlocks,
+                                          lists.workList, lists.splitList,
+                                          lists.splitCount);
+  ix.store(work.getBegin(), lists.workRange, {worker, zero});
+  ix.store(work.getEnd(), lists.workRange, {worker, one});
 }
 
-/// Fields of an entry that both lists have, at the same place.
-static ItemValues loadItem(IndexMath &ix, Value list, Value index) {
-  auto field = [&](int64_t i) {
-    return ix.load(list, {index, ix.constant(i)});
-  };
-  ItemValues item;
-  item.request = field(kRequest);
-  item.kvHead = field(kKVHead);
-  item.firstRow = field(kFirstRow);
-  item.qLen = field(kQueries);
-  return item;
+WorkItem mla::loadWorkFields(OpBuilder &builder, Location loc, PlanOp plan,
+                             Value workList, Value index) {
+  ItemMath ix(builder, loc, plan);
+  auto entry = mla_gpu::WorkItemOp::create(builder, loc, workList, index);
+  WorkItem work;
+  ItemValues &item = work.item;
+  item.request = entry.getRequest();
+  item.kvHead = entry.getKvHead();
+  item.firstRow = entry.getFirstRow();
+  item.qLen = entry.getQueries();
+  item.kvLen = entry.getKeys();
+  item.slot = entry.getSlot();
+  item.qBase = ix.queryBase(item.request);
+  work.whole = ix.less(item.slot, ix.zero);
+  work.firstTile = entry.getFirstTile();
+  work.numTiles = entry.getTiles();
+  return work;
 }
 
 WorkItem mla::loadWorkItem(OpBuilder &builder, Location loc, PlanOp plan,
                            Value workList, Value index) {
+  WorkItem work = loadWorkFields(builder, loc, plan, workList, index);
   ItemMath ix(builder, loc, plan);
-  auto field = [&](int64_t i) {
-    return ix.load(workList, {index, ix.constant(i)});
-  };
-  WorkItem work;
-  work.item = loadItem(ix, workList, index);
-  work.item.kvLen = field(kKeys);
-  work.item.slot = field(kSlot);
-  work.item.qBase = ix.queryBase(work.item.request);
   ix.fillRows(work.item, ix.blockM);
-  work.whole = ix.less(work.item.slot, ix.zero);
-  work.firstTile = field(kTile);
-  work.numTiles = field(kTiles);
   return work;
-}
-
-Value mla::loadNumSplits(OpBuilder &builder, Location loc, Value splitList) {
-  IndexMath ix{builder, loc};
-  return ix.load(splitList, {ix.constant(0), ix.constant(0)});
 }
 
 SplitItem mla::loadSplitItem(OpBuilder &builder, Location loc, PlanOp plan,
                              Value splitList, Value index) {
   ItemMath ix(builder, loc, plan);
-  index = ix.add(index, ix.one); // behind the number of them
-  auto field = [&](int64_t i) {
-    return ix.load(splitList, {index, ix.constant(i)});
-  };
+  auto entry = mla_gpu::SplitItemOp::create(builder, loc, splitList, index);
   SplitItem split;
-  split.item = loadItem(ix, splitList, index);
-  split.item.qBase = ix.queryBase(split.item.request);
-  split.item.numRows =
-      ix.min(ix.sub(ix.rows(split.item), split.item.firstRow), ix.blockM);
-  split.item.firstSlot = field(kFirst);
-  split.item.nextSlot = field(kNext);
-  split.item.slotStride = field(kStride);
-  split.pieces = field(kPieces);
+  ItemValues &item = split.item;
+  item.request = entry.getRequest();
+  item.kvHead = entry.getKvHead();
+  item.firstRow = entry.getFirstRow();
+  item.qLen = entry.getQueries();
+  item.qBase = ix.queryBase(item.request);
+  item.numRows = ix.min(ix.sub(ix.rows(item), item.firstRow), ix.blockM);
+  item.firstSlot = entry.getFirstSlot();
+  item.nextSlot = entry.getNextSlot();
+  item.slotStride = entry.getSlotStride();
+  split.pieces = entry.getPieces();
   return split;
 }

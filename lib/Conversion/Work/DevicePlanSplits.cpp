@@ -21,11 +21,6 @@ using namespace mlir;
 using namespace mlir::mla;
 using namespace mlir::mla::plan_fields;
 
-/// Where an entry of the list is: behind their number.
-static Value placeOf(IndexMath &ix, Value entry) {
-  return ix.add(entry, ix.constant(1));
-}
-
 static void storeFields(IndexMath &ix, Value list, Value index,
                         ArrayRef<Value> fields) {
   for (auto [i, field] : llvm::enumerate(fields))
@@ -39,7 +34,7 @@ void DevicePlanner::emitSplits(const SplitBuffers &buffers, Value isLister) {
   if (mayCount())
     byCount = ix.both(byCount, isLister);
   Value count = emitSplits(buffers);
-  when(isLister, [&] { ix.store(count, buffers.splitList, {zero, zero}); });
+  when(isLister, [&] { ix.store(count, buffers.splitCount, {zero, zero}); });
 }
 
 Value DevicePlanner::emitSplits(const SplitBuffers &buffers) {
@@ -76,7 +71,7 @@ Value DevicePlanner::emitSplitsByCount(const SplitBuffers &buffers) {
           Value pieces = cut(unit).pieces;
           when(ix.less(one, pieces), [&] {
             Value slot = ix.mul(unit.ordinal, pieceCount);
-            storeFields(ix, buffers.splitList, placeOf(ix, state[0]),
+            storeFields(ix, buffers.splitList, state[0],
                         {item.request, item.kvHead, item.firstRow, pieces, slot,
                          ix.add(slot, one), one, item.qLen});
           });
@@ -166,13 +161,12 @@ void DevicePlanner::emitPackedSplits(Value index, Value before,
   // The first piece begins its unit, the others their groups.
   Value stride = ix.mul(ix.constant(2), groupSize);
   Value base = ix.add(ix.mul(index, stride), block);
-  storeFields(ix, buffers.splitList, placeOf(ix, ix.add(before, block)),
+  storeFields(ix, buffers.splitList, ix.add(before, block),
               {request, head, ix.add(row, ix.mul(block, ix.blockM)), pieces,
                ix.add(base, groupSize), ix.add(base, stride), stride, queries});
 }
 
-Value mla::emitDeviceSplits(OpBuilder &builder, PlanOp plan,
-                            ScheduleAttr schedule, Value numWorkers,
+Value mla::emitDeviceSplits(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
                             const SplitBuffers &buffers) {
-  return DevicePlanner(builder, plan, schedule, numWorkers).emitSplits(buffers);
+  return DevicePlanner(builder, plan, rowBlocks).emitSplits(buffers);
 }

@@ -35,7 +35,6 @@ void DevicePlanner::emitWork(Value worker, const WorkBuffers &buffers) {
 }
 
 void DevicePlanner::placeWorker(Value worker) {
-  this->worker = worker;
   group = worker, rank = zero;
   if (rowBlocks > 1) {
     Value size = ix.constant(rowBlocks);
@@ -187,9 +186,8 @@ void DevicePlanner::emitPieces(const Unit &unit, Value start, Value stop,
 void DevicePlanner::storeBounds(const Unit &unit, Value start, Value stop,
                                 Value begin, Value end,
                                 const WorkBuffers &buffers) {
-  Value row = rangeRow(ix, buffers.workRange, worker);
   auto storeIf = [&](Value condition, Value bound, Value field) {
-    when(condition, [&] { ix.store(bound, buffers.workRange, {row, field}); });
+    when(condition, [&] { ix.store(bound, buffers.workRange, field); });
   };
   Value isLast = ix.equal(ix.add(unit.ordinal, one), totalUnits);
   storeIf(ix.lessEqual(start, myBegin), begin, zero);
@@ -215,20 +213,18 @@ void DevicePlanner::emitEntry(const Unit &unit, Value index, Value from,
     ix.store(field, buffers.workList, {index, ix.constant(i)});
 }
 
-void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                         Value worker, Value numWorkers,
-                         const WorkBuffers &buffers,
+void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                         Value worker, const WorkBuffers &buffers,
                          const SplitBuffers *splits) {
   // A CTA without work writes no range below. The scan of the totals, and its
   // barrier, come in between.
   IndexMath ix{builder, plan.getLoc()};
-  Value row = rangeRow(ix, buffers.workRange, worker), none = ix.constant(0);
+  Value none = ix.constant(0);
   for (int64_t bound : {0, 1})
-    ix.store(none, buffers.workRange, {row, ix.constant(bound)});
-  DevicePlanner planner(builder, plan, schedule, numWorkers);
+    ix.store(none, buffers.workRange, ix.constant(bound));
+  DevicePlanner planner(builder, plan, rowBlocks);
   planner.emitWork(worker, buffers);
-  if (!splits)
-    return;
-  planner.emitSplits(*splits,
-                     ix.equal(ix.add(worker, ix.constant(1)), numWorkers));
+  if (splits)
+    planner.emitSplits(
+        *splits, ix.equal(ix.add(worker, ix.constant(1)), plan.getWorkers()));
 }

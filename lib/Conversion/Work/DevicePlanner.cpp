@@ -25,13 +25,10 @@ static constexpr int64_t kRowsPerMerge = 64;
 /// queries and stores partial results.
 static constexpr int64_t kTilesPerChange = 3;
 
-DevicePlanner::DevicePlanner(OpBuilder &builder, PlanOp plan,
-                             ScheduleAttr schedule, Value numWorkers)
+DevicePlanner::DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks)
     : plan(plan), ix(builder, plan.getLoc(), plan), zero(ix.zero), one(ix.one),
-      rowBlocks(plan.getSplit() == SplitPolicy::RowLocal
-                    ? 1
-                    : schedule.getRowBlocks()),
-      numWorkers(numWorkers) {
+      rowBlocks(plan.getSplit() == SplitPolicy::RowLocal ? 1 : rowBlocks),
+      numWorkers(plan.getWorkers()) {
   emitGroups();
   // Where units are known before lengths are, so is what follows from them.
   if (!isRagged())

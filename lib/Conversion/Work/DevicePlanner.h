@@ -35,13 +35,9 @@ inline constexpr int64_t kQueries = 7;
 inline constexpr int64_t kRowBlocks = kFirst;
 } // namespace plan_fields
 
-/// Where a CTA's range is.
-Value rangeRow(IndexMath &ix, Value workRange, Value worker);
-
 class DevicePlanner {
 public:
-  DevicePlanner(OpBuilder &builder, PlanOp plan, ScheduleAttr schedule,
-                Value numWorkers);
+  DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks);
   /// Writes the pieces of one CTA.
   void emitWork(Value worker, const WorkBuffers &buffers);
   /// Lists what all CTAs together split, and returns the number of entries.
@@ -144,7 +140,7 @@ private:
   Value narrow;     ///< i1: groups of one CTA; null if always so
   Value groupSize;  ///< CTAs of a group, row blocks of a unit
   Value groups;
-  Value worker, group, rank; ///< of the CTA whose work is written
+  Value group, rank; ///< of the CTA whose work is written
 
   Value uniformBlocks, uniformUnits; ///< of a request and KV head
   Value perRequest;                  ///< units of a request

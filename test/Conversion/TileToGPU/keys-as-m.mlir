@@ -1,5 +1,5 @@
-// RUN: mla-opt %s --mla-problem-to-tile='chip=sm_90a split=whole' --mla-convert-tile-to-gpu --canonicalize --cse | FileCheck %s
-// RUN: mla-opt %s --mla-problem-to-tile=chip=sm_90a --mla-convert-tile-to-gpu --canonicalize --cse | FileCheck %s --check-prefix=SPLIT
+// RUN: mla-opt %s --mla-problem-to-tile='chip=sm_90a split=whole' --mla-convert-tile-to-gpu --inline --canonicalize --cse | FileCheck %s
+// RUN: mla-opt %s --mla-problem-to-tile=chip=sm_90a --mla-convert-tile-to-gpu --inline --canonicalize --cse | FileCheck %s --check-prefix=SPLIT
 
 // Few rows: keys by TMA through a map of pages x KV heads x rows x columns, queries row by row.
 
@@ -12,17 +12,16 @@
 // CHECK-SAME:    %[[WORK:[a-z0-9]+]]: memref<?x8xi32> {mla.name = "work_list"}
 // CHECK-SAME:    %[[MAP:[a-z0-9]+]]: !{{.*}} {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 2, 1, 3], box = 64x576, swizzle = 128>}
 // CHECK-DAG:     %[[LOG2E:.*]] = arith.constant 1.44269{{[0-9]*}} : f32
-// CHECK:         %[[RANGE:.*]] = memref.alloca() : memref<1x2xi32, 3>
 // CHECK:         mla_gpu.grid_wait
 // CHECK-NOT:     mla_gpu.grid_launch_dependents
-// CHECK:         mla_gpu.scan
+// CHECK:         %[[PLAN:.*]] = mla.plan {{.*}} mask(#mla.causal) heads = 16 kv_heads = 1 tile = 16 x 64 split = whole
+// CHECK-NEXT:    %[[BEGIN:.*]], %[[END:.*]] = mla_gpu.plan_work %[[PLAN]] worker(%{{.*}}) row_blocks = 1 to %[[WORK]] :
 // CHECK:         %[[KV:.*]] = mla_gpu.pipeline %{{.*}}[0:576] writer(tma) from("load") to("math")
 // CHECK:         %[[Q:.*]] = mla_gpu.pipeline %{{.*}}[0:576] writer(cp_async) from("load_q") to("math")
 
 // CHECK:         role "math" warps(4) {
 // CHECK-DAG:       %[[SCALE2:.*]] = arith.mulf %[[SCALE]], %[[LOG2E]] : f32
-// CHECK:           memref.load %[[RANGE]][%c0, %c0]
-// CHECK:           scf.for
+// CHECK:           scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // A scale that is not positive masks all tiles, which scales before the maximum.
 // CHECK:             %[[POSITIVE:.*]] = arith.cmpf ogt, %[[SCALE2]], %{{.*}} : f32
 // CHECK:             %[[FULL:.*]] = arith.select %[[POSITIVE]],
@@ -60,8 +59,7 @@
 
 // CHECK:         role "load" warps(1) {
 // CHECK:           scf.for
-// CHECK:             memref.load %[[WORK]][%{{.*}}, %c0]
-// CHECK-NEXT:        %[[REQUEST:.*]] = arith.index_cast
+// CHECK:             %[[REQUEST:request[_0-9]*]], {{.*}} = mla_gpu.work_item %[[WORK]]
 // CHECK:               memref.load %[[TABLE]][%[[REQUEST]], %{{.*}}]
 // CHECK:               %[[DST:.*]] = mla_gpu.acquire %[[KV]]
 // CHECK:               mla_gpu.tma_load %[[MAP]][
@@ -90,18 +88,15 @@
 
 // SPLIT:       func.func @decode_combine({{.*}}%[[CTAS:[a-z0-9]+]]: index {mla.name = "num_workers"}
 // SPLIT-SAME:    mla_gpu.ctas_per_worker = 2 : i64
-// SPLIT:         %[[STAGING:.*]] = memref.alloca() : memref<256x8xi32, 3>
 // SPLIT:         %[[SMALL:.*]] = arith.cmpi sle, %{{.*}}, %c16
 // SPLIT-NEXT:    scf.if %[[SMALL]] {
 // SPLIT-NEXT:      mla_gpu.grid_launch_dependents
-// SPLIT:         arith.divui %[[CTAS]], %c2
-// SPLIT:         mla_gpu.scan {{.*}} ["sum", "max"]
-// SPLIT:         mla_gpu.scan {{.*}} ["sum"] {
-// SPLIT:           memref.store {{.*}}, %[[STAGING]]
-// SPLIT:         %[[COUNT:.*]] = mla_gpu.scan {{.*}} ["sum"] {
+// SPLIT:         %[[MAIN:.*]] = arith.divui %[[CTAS]], %c2
+// SPLIT:         %[[PLAN:.*]] = mla.plan {{.*}} workers(%[[MAIN]])
+// SPLIT:         %[[COUNT:.*]] = mla_gpu.plan_splits %[[PLAN]] row_blocks = 1 to %[[SPLITS:.*]] :
 // SPLIT-NOT:     mla_gpu.grid_wait
-// SPLIT:         scf.for {{.*}} to %[[COUNT]]
-// SPLIT:           memref.load
+// SPLIT:         scf.for %[[I:.*]] = {{.*}} to %[[COUNT]]
+// SPLIT:           mla_gpu.split_item %[[SPLITS]][%[[I]]]
 // SPLIT:           mla_gpu.grid_wait
 // SPLIT:           mla_gpu.merge
 // SPLIT:         }

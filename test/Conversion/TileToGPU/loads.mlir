@@ -1,4 +1,4 @@
-// RUN: mla-opt %s --split-input-file --mla-problem-to-tile='chip=sm_90a split=whole' --mla-tile-to-gpu | FileCheck %s
+// RUN: mla-opt %s --split-input-file --mla-problem-to-tile='chip=sm_90a split=whole' --mla-tile-to-gpu --inline | FileCheck %s
 
 // Pages of several tiles, behind CSR and an indirection; latent and rope by a map each.
 
@@ -49,7 +49,7 @@ func.func @pages(%q: memref<?x?x16x512xf16>, %qr: memref<?x?x16x64xf16>, %k: mem
 // CHECK:         mla_gpu.pipeline %{{.*}} writer(tma) from("load") to("math")
 // CHECK:         mla_gpu.clear_rows
 // CHECK:         role "load" warps(1)
-// CHECK:           %[[ROW:.*]] = memref.load
+// CHECK:           mla_gpu.work_item
 // CHECK:           scf.for %[[J:.*]] = %c0 to
 // CHECK-NEXT:        arith.addi
 // CHECK-NEXT:        %[[TILE:.*]] = arith.addi %{{.*}}, %[[J]]
@@ -171,8 +171,7 @@ func.func @odd_pages(%q: memref<?x?x8x576xbf16>, %k: memref<?x?x1x576xbf16>, %ta
 // CHECK-SAME:    %[[MAP:[a-z0-9]+]]: !{{.*}} {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 2, 1, 3], box = 64x192, swizzle = 128>}
 // CHECK:         role "load" warps(1)
 // CHECK:           scf.for
-// CHECK-NEXT:        memref.load
-// CHECK-NEXT:        %[[REQUEST:.*]] = arith.index_cast
+// CHECK-NEXT:        %[[REQUEST:request[_0-9]*]], {{.*}} = mla_gpu.work_item
 // CHECK:             scf.for
 // CHECK:               %[[KEY:.*]] = arith.muli %{{.*}}, %c64
 // CHECK:             mla_gpu.tma_load %[[MAP]][%[[REQUEST]], %{{.*}}, %[[KEY]], %c0]

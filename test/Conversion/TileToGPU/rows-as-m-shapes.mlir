@@ -1,5 +1,5 @@
 // What changes in the kernel of rows_as_m with widths, types and the layout of k.
-// RUN: mla-opt %s --split-input-file --mla-problem-to-tile="chip=sm_90a queries=8" --mla-tile-to-gpu | FileCheck %s
+// RUN: mla-opt %s --split-input-file --mla-problem-to-tile="chip=sm_90a queries=8" --mla-tile-to-gpu --inline | FileCheck %s
 
 // No rope columns: P has two slots of its own. The last 16 columns of Q have a tile.
 // CHECK-DAG: ![[$P:.*]] = !mla_gpu.smem<2x64x64xf16, swizzle = 128>

@@ -1,5 +1,5 @@
 // The roles that dataflow rows_as_m makes of DeepSeek's shape: 576 columns of K, 512 of V, pages of 64.
-// RUN: mla-opt %s --mla-problem-to-tile="chip=sm_90a queries=4" --mla-tile-to-gpu | FileCheck %s
+// RUN: mla-opt %s --mla-problem-to-tile="chip=sm_90a queries=4" --mla-tile-to-gpu --inline | FileCheck %s
 
 // CHECK-DAG: ![[RING:.*]] = !mla_gpu.smem<3x64x576xbf16, swizzle = 128>
 // CHECK-DAG: ![[SCALES:.*]] = !mla_gpu.smem<3x64xf32>
@@ -20,11 +20,11 @@
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: ![[QMAP]] {mla.name = "q", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2, 3], box = 64x64, swizzle = 128>}
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
-// CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
 // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
 // CHECK-DAG: %[[C256:.*]] = arith.constant 256 : index
 // CHECK-DAG: %[[C512:.*]] = arith.constant 512 : index
-// CHECK: %[[RANGE:.*]] = memref.alloca() : memref<1x2xi32, 3>
+// CHECK: %[[PLAN:.*]] = mla.plan {{.*}} mask(#mla.causal) heads = 128 kv_heads = 1 tile = 64 x 64 split = balanced
+// CHECK: %[[BEGIN:.*]], %[[END:.*]] = mla_gpu.plan_work %[[PLAN]] worker(%{{.*}}) row_blocks = 2 to %[[LIST]] splits(%{{.*}}, %{{.*}} : memref<?x8xi32>, memref<?x1xi32>) :
 // CHECK: %[[STORAGE:.*]] = mla_gpu.alloc : ![[RING]]
 // CHECK: %[[FACTORS:.*]] = mla_gpu.alloc : ![[SCALES]]
 // CHECK: %[[ROPE_TILE:.*]] = mla_gpu.alloc : ![[QROPE]]
@@ -38,10 +38,9 @@
 
 // ---- Q K^T and softmax
 // CHECK: role "softmax" warps(4) registers(184)
-// CHECK: memref.load %[[RANGE]][%[[C0]], %[[C0]]]
-// CHECK: scf.for %[[PIECE:.*]] = %{{.*}} to %{{.*}} step %[[C1]] iter_args(%[[BASE:.*]] = %[[C0]])
+// CHECK: scf.for %[[PIECE:.*]] = %[[BEGIN]] to %[[END]] step %[[C1]] iter_args(%[[BASE:.*]] = %[[C0]])
 // Also a piece without tiles takes a slot for one.
-// CHECK: memref.load %[[LIST]][%[[PIECE]], %[[C4]]]
+// CHECK: mla_gpu.work_item %[[LIST]][%[[PIECE]]]
 // CHECK: %[[TILES:.*]] = arith.maxsi %{{.*}}, %[[C1]] : index
 // Its first slot is Q, which goes to registers and what else holds it.
 // CHECK: %[[QL:.*]] = mla_gpu.wait %[[LEFT]][%[[BASE]]]
@@ -93,7 +92,7 @@
 // The mask, the reference of exp, and the division by the sums are for some tiles only. What the mask takes of the
 // piece is read where it is used.
 // CHECK: scf.if
-// CHECK: memref.load %[[LIST]][%[[PIECE]],
+// CHECK: mla_gpu.work_item %[[LIST]][%[[PIECE]]]
 // CHECK: mla_gpu.map
 // CHECK: mla_gpu.row_reduce max {{.*}} -> tensor<64x4xf32, #lanes>
 // CHECK: %[[MOVED:.*]]:3 = mla_gpu.if_any

@@ -218,3 +218,8 @@ func.func @name_name(%a: i32 {mla.nam = "q"}) { return }
 
 // expected-error @+1 {{requires 'mla.tensor_map' of argument 0 to be a #mla.tensor_map, but got "k"}}
 func.func @tensor_map_type(%a: i32 {mla.name = "k", mla.tensor_map = "k"}) { return }
+
+// -----
+
+// expected-error @+1 {{requires 'plan' to be inline or shared, but got 'once'}}
+func.func private @plan() attributes {mla.schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma, plan = once>}

@@ -42,12 +42,12 @@ static ParseResult parseField(AsmParser &parser, StringRef name,
   return success();
 }
 
-/// Parses ", name = keyword" with a keyword of an enum.
+/// Parses "name = keyword" with a keyword of an enum.
 template <typename Enum>
-static ParseResult parseField(AsmParser &parser, StringRef name,
-                              std::optional<Enum> (*symbolize)(StringRef),
-                              StringRef choices, Enum &value) {
-  if (parser.parseComma() || parser.parseKeyword(name) || parser.parseEqual())
+static ParseResult parseEnum(AsmParser &parser, StringRef name,
+                             std::optional<Enum> (*symbolize)(StringRef),
+                             StringRef choices, Enum &value) {
+  if (parser.parseKeyword(name) || parser.parseEqual())
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -59,6 +59,15 @@ static ParseResult parseField(AsmParser &parser, StringRef name,
                                  << choices << ", but got '" << keyword << "'";
   value = *parsed;
   return success();
+}
+
+/// The same with a comma before it.
+template <typename Enum>
+static ParseResult parseField(AsmParser &parser, StringRef name,
+                              std::optional<Enum> (*symbolize)(StringRef),
+                              StringRef choices, Enum &value) {
+  return failure(parser.parseComma() ||
+                 parseEnum(parser, name, symbolize, choices, value));
 }
 
 /// Parses "name = 8x2".
@@ -185,6 +194,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   SplitPolicy split;
   KVAccess kv = KVAccess::Direct;
   CopyKind copy = CopyKind::TMA;
+  PlanPolicy plan = PlanPolicy::Inline;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseKeyword(&dataflow) ||
       parseField(parser, "block_m", blockM) ||
@@ -202,6 +212,10 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
         parseField<CopyKind>(parser, "copy", symbolizeCopyKind, "tma or gather",
                              copy))
       return {};
+    if (succeeded(parser.parseOptionalComma()) &&
+        parseEnum<PlanPolicy>(parser, "plan", symbolizePlanPolicy,
+                              "inline or shared", plan))
+      return {};
   } else if (parseBlock(parser, "qk", qkRows, qkKeys) ||
              parseField(parser, "pv", pvRows, pvVectors) ||
              parseField<KVAccess>(parser, "kv", symbolizeKVAccess,
@@ -214,7 +228,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(
       loc, context, StringAttr::get(context, dataflow), blockM, blockN, split,
       splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv, stages, rowBlocks,
-      copy);
+      copy, plan);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -230,20 +244,23 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", qk = " << getQkRows() << 'x' << getQkKeys()
             << ", pv = " << getPvRows() << 'x' << getPvVectors()
             << ", kv = " << stringifyKVAccess(getKv());
+  if (getPlan() != PlanPolicy::Inline)
+    printer << ", plan = " << stringifyPlanPolicy(getPlan());
   printer << '>';
 }
 
 ScheduleAttr ScheduleAttr::withSplit(SplitPolicy split) const {
   return get(getContext(), getDataflow(), getBlockM(), getBlockN(), split,
              getSplitTiles(), getQkRows(), getQkKeys(), getPvRows(),
-             getPvVectors(), getKv(), getStages(), getRowBlocks(), getCopy());
+             getPvVectors(), getKv(), getStages(), getRowBlocks(), getCopy(),
+             getPlan());
 }
 
 LogicalResult ScheduleAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr dataflow,
     int64_t blockM, int64_t blockN, SplitPolicy split, int64_t splitTiles,
     int64_t qkRows, int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
-    KVAccess kv, int64_t stages, int64_t rowBlocks, CopyKind copy) {
+    KVAccess kv, int64_t stages, int64_t rowBlocks, CopyKind copy, PlanPolicy) {
   using Field = std::pair<StringRef, int64_t>;
   SmallVector<Field> fields = {
       {"block_m", blockM}, {"block_n", blockN}, {"split_tiles", splitTiles}};

@@ -48,7 +48,7 @@ BlockArgument mla::appendArgument(func::FuncOp func, StringRef name,
           func.getContext(),
           NamedAttribute(StringAttr::get(func.getContext(), MLADialect::kName),
                          nameAttr)),
-      func.getLoc());
+      NameLoc::get(nameAttr, func.getLoc()));
   return func.getArgument(index);
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::mla_gpu;
@@ -44,10 +45,23 @@ struct Aliases : public OpAsmDialectInterface {
     return AliasResult::FinalAlias;
   }
 };
+
+/// Roles may call functions, and these may be of ops of this dialect.
+struct Inliner : public DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
 } // namespace
 
 void MLAGPUDialect::initialize() {
-  addInterfaces<Aliases>();
+  addInterfaces<Aliases, Inliner>();
   registerAttributes();
   registerTypes();
   addOperations<

@@ -75,7 +75,7 @@ void Counts::compute(Operation &op) {
     return;
   }
   // Roles only read the memory that counts come from.
-  if (!isMemoryEffectFree(&op) && !isa<memref::LoadOp>(op))
+  if (!isMemoryEffectFree(&op) && !isa<memref::LoadOp, WorkItemOp>(op))
     return setUnknown(op);
   SmallVector<Count *> operands;
   for (Value operand : op.getOperands())

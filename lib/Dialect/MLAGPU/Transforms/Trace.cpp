@@ -147,13 +147,22 @@ LogicalResult Tracer::run(WarpSpecializeOp roles) {
   return success();
 }
 
+static func::FuncOp findCallee(func::CallOp call) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getCalleeAttr());
+}
+
 /// Is there anything in a region that the protocol depends on?
 bool Tracer::Impl::isRelevant(Region &region) {
   auto [it, isNew] = relevant.try_emplace(&region, false);
   if (!isNew)
     return it->second;
   bool some = region
-                  .walk([](Operation *op) {
+                  .walk([&](Operation *op) {
+                    auto call = dyn_cast<func::CallOp>(op);
+                    func::FuncOp callee = call ? findCallee(call) : nullptr;
+                    if (callee && isRelevant(callee.getBody()))
+                      return WalkResult::interrupt();
                     return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp,
                                TMALoadOp, GatherOp, LoadSharedOp, StoreSharedOp,
                                ClearRowsOp, MmaOp, MmaWaitOp>(op)
@@ -267,8 +276,7 @@ LogicalResult Tracer::Impl::runSelect(scf::IfOp branch) {
 }
 
 LogicalResult Tracer::Impl::runCall(func::CallOp call) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      call, call.getCalleeAttr());
+  func::FuncOp callee = findCallee(call);
   if (!callee || callee.isExternal() || !callee.getBody().hasOneBlock() ||
       depth > 8) {
     counts.setUnknown(*call);

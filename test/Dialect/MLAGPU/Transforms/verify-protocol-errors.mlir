@@ -499,3 +499,23 @@ func.func @shared_tile(%p: tensor<64x64xbf16, #mla_gpu.mma<m = rows, instr = [64
   }
   return
 }
+
+// -----
+
+// In a function that a role calls.
+func.func private @keep(%pipeline: !mla_gpu.pipeline<2>, %slot: index) {
+  // expected-error @+1 {{(protocol_c2) of role 'a' requires to commit slot 0 before the role ends}}
+  mla_gpu.acquire %pipeline[%slot] : !mla_gpu.pipeline<2>
+  return
+}
+func.func @called() {
+  %c0 = arith.constant 0 : index
+  %x = mla_gpu.pipeline slots(2) writer(threads) from("a") to("b")
+  mla_gpu.warp_specialize
+  role "a" warps(4) {
+    func.call @keep(%x, %c0) : (!mla_gpu.pipeline<2>, index) -> ()
+  }
+  role "b" warps(4) {
+  }
+  return
+}

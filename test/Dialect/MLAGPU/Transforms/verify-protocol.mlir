@@ -38,6 +38,43 @@ func.func @same_count(%counts: memref<?xindex>) {
   return
 }
 
+// Verbs of functions that roles call, also where nothing else is in a loop or branch.
+// CHECK: "from 'a': waited for by 'b'; release by 'b' waited for"
+// CHECK: "14 choices of counts, up to 6 trips"
+func.func private @write(%pipeline: !mla_gpu.pipeline<2>, %slot: index) {
+  mla_gpu.acquire %pipeline[%slot] : !mla_gpu.pipeline<2>
+  mla_gpu.commit %pipeline[%slot] : !mla_gpu.pipeline<2>
+  return
+}
+func.func private @read(%pipeline: !mla_gpu.pipeline<2>, %slot: index) {
+  mla_gpu.wait %pipeline[%slot] : !mla_gpu.pipeline<2>
+  mla_gpu.release %pipeline[%slot] : !mla_gpu.pipeline<2>
+  return
+}
+func.func @calls(%n: index, %one_more: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = mla_gpu.pipeline slots(2) writer(threads) from("a") to("b")
+  mla_gpu.warp_specialize
+  role "a" warps(4) {
+    scf.for %k = %c0 to %n step %c1 {
+      func.call @write(%x, %k) : (!mla_gpu.pipeline<2>, index) -> ()
+    }
+    scf.if %one_more {
+      func.call @write(%x, %n) : (!mla_gpu.pipeline<2>, index) -> ()
+    }
+  }
+  role "b" warps(4) {
+    scf.for %k = %c0 to %n step %c1 {
+      func.call @read(%x, %k) : (!mla_gpu.pipeline<2>, index) -> ()
+    }
+    scf.if %one_more {
+      func.call @read(%x, %n) : (!mla_gpu.pipeline<2>, index) -> ()
+    }
+  }
+  return
+}
+
 // Work items, 0 to 2, with 0 to 6 tiles each: 1 + 7 + 49 choices. Counts come from a function.
 // CHECK: "57 choices of counts, up to 6 trips"
 func.func private @tiles(%counts: memref<?xindex>, %i: index) -> index {

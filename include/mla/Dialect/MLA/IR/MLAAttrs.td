@@ -101,6 +101,10 @@ def MLA_CopyKind : MLA_Enum<"CopyKind", "how a GPU copies keys to shared memory"
   I32EnumAttrCase<"TMA", 0, "tma">,
   I32EnumAttrCase<"Gather", 1, "gather">]>;
 
+def MLA_PlanPolicy : MLA_Enum<"PlanPolicy", "who plans the work of a GPU's launch", [
+  I32EnumAttrCase<"Inline", 0, "inline">,
+  I32EnumAttrCase<"Shared", 1, "shared">]>;
+
 def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
   let summary = "how a decode problem is divided: tiles, splits, register blocks";
   let description = [{
@@ -120,8 +124,9 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `stages` | tiles of keys that a CTA holds in shared memory |
     | `row_blocks` | CTAs side by side that do neighbouring row blocks of a request, and so share its keys through L2 |
     | `copy` | `tma`: boxes of whole tiles, or of the rows of a tile that one page has; `gather`: row by row, for pages and strides that TMA cannot take |
+    | `plan` | `inline`, and not written: each launch plans for itself; `shared`: an entry of its own, before all others, writes lists that all launches with the same lengths may read |
 
-    `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks` and `copy` for a GPU.
+    `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks`, `copy` and `plan` for a GPU.
 
     Example:
     ```mlir
@@ -139,7 +144,8 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     "int64_t":$block_n, EnumParameter<MLA_SplitPolicy>:$split,
     "int64_t":$split_tiles, "int64_t":$qk_rows, "int64_t":$qk_keys,
     "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv,
-    "int64_t":$stages, "int64_t":$row_blocks, EnumParameter<MLA_CopyKind>:$copy);
+    "int64_t":$stages, "int64_t":$row_blocks, EnumParameter<MLA_CopyKind>:$copy,
+    EnumParameter<MLA_PlanPolicy>:$plan);
   let builders = [
     // For a CPU.
     AttrBuilder<(ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
@@ -149,16 +155,17 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
                      "int64_t":$pv_vectors, "KVAccess":$kv), [{
       return $_get($_ctxt, dataflow, block_m, block_n, split, split_tiles,
                    qk_rows, qk_keys, pv_rows, pv_vectors, kv, /*stages=*/0,
-                   /*row_blocks=*/1, CopyKind::TMA);
+                   /*row_blocks=*/1, CopyKind::TMA, PlanPolicy::Inline);
     }]>,
     // For a GPU.
     AttrBuilder<(ins "::llvm::StringRef":$dataflow, "int64_t":$block_m,
                      "int64_t":$block_n, "SplitPolicy":$split,
                      "int64_t":$split_tiles, "int64_t":$stages,
-                     "int64_t":$row_blocks, "CopyKind":$copy), [{
+                     "int64_t":$row_blocks, "CopyKind":$copy,
+                     CArg<"PlanPolicy", "PlanPolicy::Inline">:$plan), [{
       return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, dataflow), block_m,
                    block_n, split, split_tiles, 0, 0, 0, 0, KVAccess::Direct,
-                   stages, row_blocks, copy);
+                   stages, row_blocks, copy, plan);
     }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -43,11 +43,13 @@ inline constexpr llvm::StringLiteral kPartialOut = "partial_out";
 inline constexpr llvm::StringLiteral kPartialLse = "partial_lse";
 inline constexpr llvm::StringLiteral kScratch = "scratch";
 inline constexpr llvm::StringLiteral kWorkList = "work_list";
+inline constexpr llvm::StringLiteral kWorkRange = "work_range";
 inline constexpr llvm::StringLiteral kSplitList = "split_list";
+inline constexpr llvm::StringLiteral kSplitCount = "split_count";
 /// All of them: no argument of a problem may have such a name.
 inline constexpr llvm::StringLiteral kReserved[] = {
-    kWorker,  kNumWorkers, kPartialOut, kPartialLse,
-    kScratch, kWorkList,   kSplitList};
+    kWorker,   kNumWorkers, kPartialOut, kPartialLse, kScratch,
+    kWorkList, kWorkRange,  kSplitList,  kSplitCount};
 } // namespace argument_names
 
 /// Appends an argument with an `mla.name` to a function, and returns it.

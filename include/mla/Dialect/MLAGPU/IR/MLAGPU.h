@@ -9,6 +9,7 @@
 #ifndef MLA_DIALECT_MLAGPU_IR_MLAGPU_H
 #define MLA_DIALECT_MLAGPU_IR_MLAGPU_H
 
+#include "mla/Dialect/MLA/IR/MLA.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

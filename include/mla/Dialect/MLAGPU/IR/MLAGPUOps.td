@@ -12,6 +12,7 @@
 include "mla/Dialect/MLAGPU/IR/MLAGPUAttrs.td"
 include "mla/Dialect/MLAGPU/IR/MLAGPUDialect.td"
 include "mla/Dialect/MLAGPU/IR/MLAGPUTypes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -173,7 +174,8 @@ def MLAGPU_AcquireOp : MLAGPU_VerbOp<"acquire", [InferTypeOpAdaptor]> {
     ```
 
     Constraints:
-    * (acquire_c1) the pipeline is declared in the function, and this is its `from` role.
+    * (acquire_c1) the pipeline is declared in the function, and this is its `from` role;
+      or this is a private function, for roles to call.
   }];
   let results = (outs Variadic<MLAGPU_TileType>:$tiles);
 }
@@ -186,7 +188,8 @@ def MLAGPU_CommitOp : MLAGPU_VerbOp<"commit"> {
     Example: `mla_gpu.commit %kv[%n] : !mla_gpu.pipeline<2>`
 
     Constraints:
-    * (commit_c1) the pipeline is declared in the function, and this is its `from` role.
+    * (commit_c1) the pipeline is declared in the function, and this is its `from` role;
+      or this is a private function, for roles to call.
   }];
 }
 
@@ -198,7 +201,8 @@ def MLAGPU_WaitOp : MLAGPU_VerbOp<"wait", [InferTypeOpAdaptor]> {
     Example: `mla_gpu.wait %kv[%n] : !mla_gpu.pipeline<2>`
 
     Constraints:
-    * (wait_c1) the pipeline is declared in the function, and this is one of its `to` roles.
+    * (wait_c1) the pipeline is declared in the function, and this is one of its `to` roles;
+      or this is a private function, for roles to call.
   }];
   let results = (outs Variadic<MLAGPU_TileType>:$tiles);
 }
@@ -211,7 +215,8 @@ def MLAGPU_ReleaseOp : MLAGPU_VerbOp<"release"> {
     Example: `mla_gpu.release %kv[%n] : !mla_gpu.pipeline<2>`
 
     Constraints:
-    * (release_c1) the pipeline is declared in the function, and this is one of its `to` roles.
+    * (release_c1) the pipeline is declared in the function, and this is one of its `to` roles;
+      or this is a private function, for roles to call.
   }];
 }
 
@@ -409,6 +414,7 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
   let hasVerifier = 1;
 }
 
+include "mla/Dialect/MLAGPU/IR/MLAGPUPlanOps.td"
 include "mla/Dialect/MLAGPU/IR/MLAGPUTileOps.td"
 
 #endif // MLA_GPU_OPS_TD
