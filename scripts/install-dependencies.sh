@@ -17,7 +17,7 @@ packages=(
   "llvm-$llvm-dev" "libmlir-$llvm-dev" "mlir-$llvm-tools" "llvm-$llvm-tools"
   "clang-$llvm" "lld-$llvm" "libclang-rt-$llvm-dev" "clang-format-$llvm"
   cmake ninja-build ccache libgtest-dev
-  zlib1g-dev libzstd-dev xz-utils python3
+  zlib1g-dev libzstd-dev xz-utils python3 libllvm15
 )
 
 fail() {

@@ -69,6 +69,11 @@ try:
     ctypes.CDLL("libcuda.so.1")
 except OSError:
     config.available_features.add("no-cuda-driver")
+# Another LLVM than ours, as other libraries of a host may load one.
+other_llvm = "/usr/lib/x86_64-linux-gnu/libLLVM-15.so.1"
+if os.path.exists(other_llvm):
+    config.available_features.add("other-llvm")
+    config.substitutions.append(("%other_llvm", other_llvm))
 toolkit = "/usr/local/cuda/bin"
 if shutil.which("ptxas", path=os.environ.get("PATH", "") + os.pathsep + toolkit):
     config.available_features.add("ptxas")

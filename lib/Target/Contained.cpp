@@ -177,9 +177,10 @@ llvm::Error mla::ContainedCall::wait(std::chrono::milliseconds timeLimit) {
     state->changed.wait(lock, isFinished);
   else if (!state->changed.wait_for(lock, timeLimit, isFinished)) {
     state->abandon();
-    return createStringError("stage '" + llvm::Twine(state->stage) +
-                             "': not done within the time limit of " +
-                             llvm::Twine(timeLimit.count()) + " ms");
+    return createStringError(std::make_error_code(std::errc::timed_out),
+                             "stage '" + llvm::Twine(state->stage) +
+                                 "': not done within the time limit of " +
+                                 llvm::Twine(timeLimit.count()) + " ms");
   }
   if (state->failure)
     return createStringError(*state->failure);
@@ -194,8 +195,13 @@ llvm::Error mla::runContained(llvm::StringRef stage,
 }
 
 llvm::Error mla::inStage(llvm::StringRef stage, llvm::Error error) {
-  return createStringError("stage '" + stage +
-                           "': " + llvm::toString(std::move(error)));
+  std::error_code code;
+  std::string text;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    code = info.convertToErrorCode();
+    text += (text.empty() ? "" : "\n") + info.message();
+  });
+  return createStringError(code, "stage '" + stage + "': " + text);
 }
 
 mla::ContainedStage::ContainedStage(llvm::StringRef name) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Target/PtxReport.h"
+#include "mla/Target/Contained.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -135,8 +136,7 @@ llvm::Expected<PtxReport> mla::assemble(llvm::StringRef ptx,
   llvm::Error error = report.takeError();
   if (error.isA<ToolNotFound>())
     return std::move(error);
-  return createStringError("stage 'assemble': " +
-                           llvm::toString(std::move(error)));
+  return inStage("assemble", std::move(error));
 }
 
 /// The N of "N bytes spill stores", given "bytes spill stores".

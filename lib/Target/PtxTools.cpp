@@ -79,9 +79,10 @@ mla::runTool(llvm::StringRef path, llvm::ArrayRef<std::string> arguments,
         std::chrono::steady_clock::now() - start > timeLimit) {
       kill(process.Pid, SIGKILL);
       llvm::sys::Wait(process, std::nullopt);
-      return createStringError(path +
-                               " was not done within the time limit of " +
-                               llvm::Twine(timeLimit.count()) + " ms");
+      return createStringError(std::make_error_code(std::errc::timed_out),
+                               path +
+                                   " was not done within the time limit of " +
+                                   llvm::Twine(timeLimit.count()) + " ms");
     }
     std::this_thread::sleep_for(pause);
   }

@@ -104,11 +104,14 @@ assembleByDriver(const std::string &ptx, const KernelInfo &info,
 
 llvm::Expected<PtxReport>
 assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
-         const std::shared_ptr<const cuda::Context> &context) {
+         const std::shared_ptr<const cuda::Context> &context,
+         std::chrono::milliseconds timeLimit) {
   auto gpu = mlir::mla::findGPUChip(info.chip);
   if (!gpu)
     return gpu.takeError();
-  auto report = mlir::mla::assemble(ptx, *gpu);
+  mlir::mla::AssembleOptions options;
+  options.timeLimit = timeLimit;
+  auto report = mlir::mla::assemble(ptx, *gpu, options);
   if (report)
     return report;
   llvm::Error error = report.takeError();

@@ -44,10 +44,11 @@ assembleByDriver(const std::string &ptx, const KernelInfo &info,
 
 /// For people, who want to see machine code: by ptxas where there is one, else
 /// by the driver if there is a context (of the chip), else an error that says
-/// how to get either.
+/// how to get either. The time limit is of ptxas.
 llvm::Expected<mlir::mla::PtxReport>
 assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
-         const std::shared_ptr<const cuda::Context> &context);
+         const std::shared_ptr<const cuda::Context> &context,
+         std::chrono::milliseconds timeLimit);
 
 /// What the driver's assembler says, without the code.
 mlir::mla::PtxReport reportOfDriver(const cuda::Context &context,

@@ -174,18 +174,19 @@ private:
   llvm::Expected<CompileResult> generate(ModuleOp module, Stage stage) {
     auto machine = mla::createHostMachine(module);
     if (!machine)
-      return machine.takeError();
+      return mla::inStage("machine", machine.takeError());
     result.cpu = (*machine)->getTargetCPU().str();
     result.missingFeature = mla::findMissingFeature(module);
     llvm::LLVMContext llvmContext;
+    mla::prepareContext(llvmContext);
     auto llvmModule = timed("translate", [&] {
       return mla::translateToLLVM(module, llvmContext, **machine);
     });
     if (!llvmModule)
-      return llvmModule.takeError();
+      return failure("translate", llvmModule.takeError());
     if (llvm::Error error = timed(
             "optimize", [&] { return mla::optimize(**llvmModule, **machine); }))
-      return std::move(error);
+      return mla::inStage("optimize", std::move(error));
     auto code = timed("codegen", [&] {
       return mla::emitMachineCode(**llvmModule, **machine,
                                   stage == Stage::Assembly
@@ -193,7 +194,9 @@ private:
                                       : mla::MachineFormat::Object);
     });
     if (!code)
-      return code.takeError();
+      return mla::inStage("codegen", code.takeError());
+    if (llvm::Error error = mla::takeDiagnostics(llvmContext))
+      return mla::inStage("codegen", std::move(error));
     return finish(std::move(*code));
   }
 
@@ -265,6 +268,12 @@ private:
     return std::move(result);
   }
 
+  /// With what MLIR said of it, which is more.
+  llvm::Error failure(const char *stage, llvm::Error error) const {
+    std::string text = llvm::toString(std::move(error));
+    return createStringError(std::string("stage '") + stage + "': " + text +
+                             (diagnostics.empty() ? "" : ": " + diagnostics));
+  }
   llvm::Error failure(const char *stage) const {
     std::string text =
         std::string("stage '") + stage +
@@ -329,11 +338,10 @@ static llvm::Expected<CompileResult> compileContained(CompileRequest request,
 
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage) {
-  if (request.chip.empty())
-    return Compilation(request).run(stage);
-  if (auto chip = mla::findGPUChip(request.chip); !chip)
-    return createStringError("option 'chip': " +
-                             llvm::toString(chip.takeError()));
+  if (!request.chip.empty())
+    if (auto chip = mla::findGPUChip(request.chip); !chip)
+      return createStringError("option 'chip': " +
+                               llvm::toString(chip.takeError()));
   return compileContained(request, stage);
 }
 

@@ -30,7 +30,7 @@ struct CompileRequest {
   bool alignedStrides = false; ///< GPU: promised, see Spec
   bool verifyProtocol = true;  ///< GPU: of text, which may be anyone's
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
-  std::chrono::milliseconds timeLimit = {}; ///< GPU
+  std::chrono::milliseconds timeLimit = {};
   bool keepStages = false; ///< the text of each stage on the way
   /// GPU: PTX of each entry as a module of its own, made side by side on at
   /// most so many threads; 0: one module of all.

@@ -172,7 +172,7 @@ llvm::Error Engine::State::checkDevice() {
                 : opened.takeError();
 }
 
-unsigned Engine::State::compileThreads() const {
+size_t Engine::State::compileThreads() const {
   return options.compileThreads > 0 ? options.compileThreads
                                     : usableProcessors();
 }
@@ -199,8 +199,8 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
     return result.takeError();
   if (!assembles)
     return std::move(result->text);
-  auto report =
-      assemble(result->text, *result->info, stage == Stage::Cubin, device);
+  auto report = assemble(result->text, *result->info, stage == Stage::Cubin,
+                         device, options.timeLimit);
   if (!report)
     return report.takeError();
   if (stage == Stage::Cubin)

@@ -8,7 +8,7 @@
 
 //
 // What an engine does with the kernels of specs: their keys, how they are made
-// and loaded, many at once, archives.
+// and loaded, many at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,9 +129,9 @@ llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
     return compiled;
   auto start = std::chrono::steady_clock::now();
   auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
-                         /*context=*/nullptr);
+                         /*context=*/nullptr, options.timeLimit);
   if (!report)
-    return cuda::inStage("assemble", report.takeError());
+    return report.takeError();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   compiled->times.push_back({"assemble", took.count()});
   auto description =
@@ -225,9 +225,8 @@ Engine::prepareMany(llvm::ArrayRef<Spec> specs,
     changed.notify_one();
   };
 
-  size_t most = state->compileThreads();
   std::vector<std::thread> threads;
-  running = std::min(most, specs.size());
+  running = std::min(state->compileThreads(), specs.size());
   for (size_t i = 0, end = running; i < end; ++i)
     threads.emplace_back(work);
   std::unique_lock lock(mutex);
@@ -313,41 +312,8 @@ size_t Engine::workspaceAlignment() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Archives, policy, counters
+// Policy, counters
 //===----------------------------------------------------------------------===//
-
-llvm::Error Engine::buildArchive(llvm::ArrayRef<Spec> specs,
-                                 const std::string &path) {
-  auto builder = cache::ArchiveBuilder::create(path, state->store.buildId());
-  if (!builder)
-    return fail(FailureKind::Archive, builder.error().message);
-  std::vector<cache::CacheKey> appended;
-  for (const Spec &spec : specs) {
-    auto keys = state->keysOf(spec);
-    if (!keys)
-      return keys.takeError();
-    if (llvm::is_contained(appended, (*keys)->archive))
-      continue;
-    auto entry =
-        state->store.entry(**keys, [&] { return state->compileCode(spec); });
-    if (!entry)
-      return entry.takeError();
-    if (llvm::Error error = state->store.append(*builder, **keys, *entry))
-      return error;
-    appended.push_back((*keys)->archive);
-  }
-  if (auto finished = builder->finish(); !finished)
-    return fail(FailureKind::Archive, finished.error().message);
-  return llvm::Error::success();
-}
-
-llvm::Expected<std::shared_ptr<cache::Archive>>
-Engine::openArchive(const std::string &path, const cache::Digest *pin) {
-  return state->store.openArchive(path, pin);
-}
-void Engine::closeArchive(const std::shared_ptr<cache::Archive> &archive) {
-  state->store.closeArchive(archive);
-}
 
 void Engine::setPolicy(JITPolicy policy) { state->store.setPolicy(policy); }
 EngineCounters Engine::counters() const { return state->store.counters(); }

@@ -44,7 +44,7 @@ struct Engine::State {
   /// them, or in a child of the process whose driver has it.
   llvm::Error checkDevice();
   /// Threads that compile at once, at least 1.
-  unsigned compileThreads() const;
+  size_t compileThreads() const;
 
   //===--------------------------------------------------------------------===//
   // Compilations (Engine.cpp)
@@ -58,7 +58,7 @@ struct Engine::State {
   load(llvm::Expected<CompileRequest> request);
 
   //===--------------------------------------------------------------------===//
-  // Kernels of specs (EngineKernels.cpp)
+  // Kernels of specs (EngineKernels.cpp, EngineArchives.cpp)
   //===--------------------------------------------------------------------===//
 
   /// What a spec's kernel depends on, and no more.
@@ -76,6 +76,17 @@ struct Engine::State {
                                                    KernelOrigin origin,
                                                    const std::string &digest);
   KernelStore::Load loader(const KernelKeys &keys);
+
+  struct Wanted {
+    size_t place; ///< in the list
+    const Spec *spec;
+    std::shared_ptr<const KernelKeys> keys;
+  };
+  /// The kernels of the specs, each once.
+  llvm::Expected<std::vector<Wanted>> findWanted(llvm::ArrayRef<Spec> specs);
+  /// Makes the entries, on some threads, and then appends them in their order.
+  llvm::Error appendAll(llvm::ArrayRef<Wanted> wanted,
+                        cache::ArchiveBuilder &builder);
 
   const EngineOptions options;
   std::shared_ptr<WorkerPool> pool; // host

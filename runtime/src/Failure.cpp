@@ -24,6 +24,12 @@ llvm::Error fail(FailureKind kind, std::string message) {
   return llvm::make_error<FailureError>(Failure{kind, std::move(message)});
 }
 
+llvm::Error toError(Failure failure) {
+  if (failure.kind == FailureKind::Unsupported)
+    return llvm::make_error<UnsupportedError>(std::move(failure.message));
+  return llvm::make_error<FailureError>(std::move(failure));
+}
+
 static FailureKind kindOf(cuda::ErrorKind kind) {
   switch (kind) {
   case cuda::ErrorKind::NoDriver:
@@ -71,6 +77,8 @@ Failure describeFailure(llvm::Error error, FailureKind otherwise) {
           failure.kind = FailureKind::Compile;
         if (quotedAfter(failure.message, "argument '") == "workspace")
           failure.kind = FailureKind::Workspace;
+        if (other.convertToErrorCode() == std::errc::timed_out)
+          failure.kind = FailureKind::Timeout;
       });
   return failure;
 }

@@ -59,6 +59,8 @@ private:
 };
 
 llvm::Error fail(FailureKind kind, std::string message);
+/// What describeFailure took apart: an UnsupportedError is one again.
+llvm::Error toError(Failure failure);
 
 /// Takes an error apart. One that says nothing of its kind is of `otherwise`,
 /// or of Compile if its message begins with a stage.

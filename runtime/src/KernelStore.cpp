@@ -9,6 +9,7 @@
 #include "KernelStore.h"
 #include "Failure.h"
 #include "cache/BuildId.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mla_jit {
 
@@ -74,7 +75,7 @@ void KernelStore::tell(EngineEvent::Kind kind, const KernelKeys *keys,
 
 llvm::Error KernelStore::takeError(const cache::Error &error) const {
   if (const auto *failure = static_cast<const Failure *>(error.cause.get()))
-    return llvm::make_error<FailureError>(*failure);
+    return toError(*failure);
   return fail(error.kind == cache::ErrorKind::Timeout ? FailureKind::Timeout
                                                       : FailureKind::Compile,
               error.message);
@@ -111,6 +112,16 @@ KernelStore::findMade(const KernelKeys &keys) {
   return Found{std::move(*entry), KernelOrigin::Disk};
 }
 
+/// What a compilation took, stage by stage.
+static std::string describeTimes(const std::vector<StageTime> &times) {
+  std::string text;
+  for (const StageTime &time : times)
+    text += llvm::formatv("{0}{1} {2:f1} ms", text.empty() ? "" : ", ",
+                          time.stage, 1e3 * time.seconds)
+                .str();
+  return text;
+}
+
 cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
                                                       Compile &compile) {
   JITPolicy now = policy;
@@ -136,12 +147,13 @@ cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
     return toCacheError(std::move(failure));
   }
   ++compiles;
-  tell(now == JITPolicy::Warn ? EngineEvent::Kind::CompiledLate
-                              : EngineEvent::Kind::Compiled,
+  bool isLate = now == JITPolicy::Warn;
+  tell(isLate ? EngineEvent::Kind::CompiledLate : EngineEvent::Kind::Compiled,
        &keys, seconds,
-       now == JITPolicy::Warn
-           ? "compiled a kernel where the policy is to have all beforehand"
-           : "compiled a kernel");
+       std::string("compiled a kernel that was neither in memory nor in an "
+                   "archive nor on disk") +
+           (isLate ? ", where the policy is to have all beforehand: " : ": ") +
+           describeTimes(compiled->times));
   return makeEntry(*compiled, keys.local, build);
 }
 
@@ -176,9 +188,13 @@ cache::Result<KernelStore::KernelPtr> KernelStore::loadFound(const Found &found,
     return cache::Error{cache::ErrorKind::Damaged,
                         llvm::toString(compiled.takeError())};
   auto kernel = load(std::move(*compiled), found.entry, found.origin);
-  if (!kernel)
-    return toCacheError(
-        describeFailure(kernel.takeError(), FailureKind::Compile));
+  if (!kernel) {
+    Failure failure = describeFailure(kernel.takeError(), FailureKind::Compile);
+    if (failure.kind == FailureKind::Compile &&
+        found.origin != KernelOrigin::Compiled)
+      return cache::Error{cache::ErrorKind::Damaged, failure.message};
+    return toCacheError(std::move(failure));
+  }
   if (found.origin == KernelOrigin::Archive)
     ++archiveHits;
   if (found.origin == KernelOrigin::Disk)
@@ -200,11 +216,16 @@ KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
     if (kernel || kernel.error().kind != cache::ErrorKind::Damaged)
       return kernel;
     // Whole, and yet no kernel: made again.
-    if (disk)
+    tell(EngineEvent::Kind::CacheWarning, &keys, 0,
+         kernel.error().message + ": it is taken for missing");
+    bool isOnDisk = disk && found->origin == KernelOrigin::Disk;
+    if (isOnDisk)
       disk->remove(keys.local);
     auto entry = compileEntry(keys, compile);
     if (!entry)
       return entry.error();
+    if (isOnDisk)
+      (void)disk->store(keys.local, *entry); // counts and tells what fails
     return loadFound({std::move(*entry), KernelOrigin::Compiled}, load);
   };
   while (true) {

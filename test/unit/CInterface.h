@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 
 namespace mla_test {
 
@@ -66,6 +67,32 @@ makeEngine(const std::function<void(mla_engine_options &)> &change = {}) {
   std::abort();
 }
 
+/// What an engine told, from any thread.
+class Events {
+public:
+  void record(mla_engine_options &options) {
+    options.log_user = this;
+    options.log = [](void *user, const mla_log *event) {
+      auto *events = static_cast<Events *>(user);
+      std::lock_guard lock(events->mutex);
+      events->told.emplace_back(event->event, event->message);
+    };
+  }
+  /// The messages of one kind.
+  std::vector<std::string> of(int32_t kind) {
+    std::lock_guard lock(mutex);
+    std::vector<std::string> messages;
+    for (const auto &[event, message] : told)
+      if (event == kind)
+        messages.push_back(message);
+    return messages;
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<std::pair<int32_t, std::string>> told;
+};
+
 inline mla_counters countersOf(const mla::Engine &engine) {
   return *engine.counters();
 }
@@ -106,6 +133,12 @@ struct SmallStep {
   int32_t table[4] = {2, 0, 1, -1};
   mla_args args;
 };
+
+/// Launches smallSpec's kernel; whether its outputs are right.
+inline bool givesTheMeans(mla::Engine &engine, const mla::Kernel &kernel) {
+  SmallStep step(*engine.sizes(smallSpec(), 2, 2));
+  return kernel.launch(step.args) && std::abs(step.mean(1) - 18) < 1e-4;
+}
 
 /// A directory for one test.
 struct Scratch {

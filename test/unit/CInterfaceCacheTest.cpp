@@ -14,6 +14,7 @@
 #include "CInterface.h"
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <thread>
@@ -107,10 +108,14 @@ TEST(CInterfaceCacheTest, ThePolicyChanges) {
       std::lock_guard lock(mutex);
       events.push_back(event->event);
       EXPECT_STRNE(event->key, "");
-      EXPECT_STRNE(event->message, "");
+      bool isCompiled = event->event == MLA_EVENT_COMPILED_LATE;
+      EXPECT_TRUE(
+          std::strstr(event->message, isCompiled ? " ms, codegen " : "forbids"))
+          << event->message;
     };
   });
   mla_spec spec = smallSpec();
+  spec.max_batch = 8; // is not compiled in
   auto missing = engine.lookup(spec);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.status().code(), MLA_E_NOT_FOUND);
@@ -118,6 +123,11 @@ TEST(CInterfaceCacheTest, ThePolicyChanges) {
   auto forbidden = engine.prepare(spec);
   ASSERT_FALSE(forbidden);
   EXPECT_EQ(forbidden.status().code(), MLA_E_FORBIDDEN);
+  // What to add to the list that an archive is made of.
+  std::string message = forbidden.status().message();
+  EXPECT_NE(message.find(", spec\nq_dtype = f32\n"), std::string::npos);
+  EXPECT_NE(message.find("\nh_q = 4\n"), std::string::npos) << message;
+  EXPECT_EQ(message.find("max_batch"), std::string::npos) << message;
   ASSERT_TRUE(engine.setPolicy(MLA_POLICY_WARN));
   ASSERT_TRUE(engine.prepare(spec));
   ASSERT_TRUE(engine.setPolicy(MLA_POLICY_FORBID));

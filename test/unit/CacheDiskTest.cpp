@@ -188,6 +188,18 @@ TEST_F(CacheDiskTest, KeepsWhatWasUsedLast) {
   EXPECT_EQ(disk->list().size(), 3u);
 }
 
+TEST_F(CacheDiskTest, RemovesWhatIsUnwanted) {
+  auto disk = openDisk(path), other = openDisk(path, {.buildId = "b2"});
+  ASSERT_TRUE(disk->store(keyOf(1), entryOf(keyOf(1))));
+  ASSERT_TRUE(other->store(keyOf(1), entryOf(keyOf(1), 9000, "b2")));
+  EXPECT_EQ(disk->removeIf([](const StoredEntry &stored) {
+    return stored.path.starts_with("b2/");
+  }),
+            1u);
+  ASSERT_EQ(disk->list().size(), 1u);
+  EXPECT_TRUE(disk->list()[0].path.starts_with("b1/"));
+}
+
 TEST_F(CacheDiskTest, OtherBuildsCountAndGo) {
   auto old = openDisk(path, {.buildId = "old"});
   ASSERT_TRUE(old->store(keyOf(1), entryOf(keyOf(1), 2000, "old")));

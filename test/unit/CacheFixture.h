@@ -10,6 +10,7 @@
 #define MLA_TEST_UNIT_CACHEFIXTURE_H
 
 #include "../../runtime/src/cache/DiskCache.h"
+#include "ChildProcess.h"
 
 #include "gtest/gtest.h"
 
@@ -17,8 +18,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
 // Sanitizers cost time, and keep memory that was freed.
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -115,26 +114,6 @@ inline void overwrite(const std::string &path, std::string_view bytes) {
 inline void replace(const std::string &path, std::string_view bytes) {
   ::unlink(path.c_str());
   overwrite(path, bytes);
-}
-
-/// Starts a child process that runs `body` and exits with what it returns.
-template <typename Body> pid_t startChild(Body body) {
-  pid_t child = ::fork();
-  if (child == 0)
-    ::_exit(body());
-  return child;
-}
-
-/// The exit status of a child; 128 + its signal if it was killed.
-inline int waitForChild(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-template <typename Body> int inChild(Body body) {
-  return waitForChild(startChild(body));
 }
 
 #endif // MLA_TEST_UNIT_CACHEFIXTURE_H

@@ -89,6 +89,18 @@ TEST(CacheKeyTest, WhatIsDifferentHasAnotherKey) {
   EXPECT_FALSE(key("a", "1\nb 1:2") == key("a", "1", "b", "2"));
 }
 
+TEST(CacheKeyTest, FieldsCanBeReadAgain) {
+  auto key =
+      KeyBuilder().add("spec", "a = 1\nb 1:2\n").add("chip", "x").build();
+  ASSERT_TRUE(key);
+  auto fields = fieldsOfKey(key->text());
+  EXPECT_EQ(fields.size(), 2u);
+  EXPECT_EQ(fields["spec"], "a = 1\nb 1:2\n");
+  EXPECT_EQ(fields["chip"], "x");
+  for (const char *text : {"spec", "spec 2:x\n", "spec x:1\n", "spec 1:ab"})
+    EXPECT_TRUE(fieldsOfKey(text).empty()) << text;
+}
+
 TEST(CacheKeyTest, RefusesWhatWouldHideAMistake) {
   EXPECT_FALSE(KeyBuilder().build());
   EXPECT_EQ(KeyBuilder().add("spec", "").build().error().message,

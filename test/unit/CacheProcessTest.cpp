@@ -9,57 +9,20 @@
 #include "CacheFixture.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pthread.h>
 #include <random>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 
 using namespace mla_jit::cache;
 
 namespace {
-/// Lies in memory that child processes share.
-template <typename T> struct Shared {
-  T *data;
-  Shared() {
-    void *memory = ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    data = new (memory) T();
-  }
-  ~Shared() { ::munmap(data, sizeof(T)); }
-  T *operator->() { return data; }
-};
-
-/// Where all processes of a round wait for each other.
-struct Barrier {
-  pthread_barrier_t barrier;
-  void init(unsigned count) {
-    pthread_barrierattr_t attributes;
-    pthread_barrierattr_init(&attributes);
-    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&barrier, &attributes, count);
-  }
-  void wait() { pthread_barrier_wait(&barrier); }
-};
-
 struct Counts {
   Barrier barrier;
   std::atomic<int> made = 0, wrong = 0, damaged = 0;
   std::atomic<bool> started = false, goOn = false;
 };
 } // namespace
-
-/// Waits until all have ended. Returns how many did not end well.
-static int waitForAll(const std::vector<pid_t> &children) {
-  int failed = 0;
-  for (pid_t child : children)
-    failed += waitForChild(child) != 0;
-  return failed;
-}
 
 /// Uses the processor, as a compilation does, of which this thread gets a part.
 static void burn(std::chrono::milliseconds time) {
@@ -114,15 +77,11 @@ static double secondsFor(int processes) {
   Shared<Counts> counts;
   counts->barrier.init(processes);
   int processor = ::sched_getcpu();
-  struct rusage before, after;
-  ::getrusage(RUSAGE_CHILDREN, &before);
+  double before = processorSecondsOfChildren();
   std::vector<pid_t> children;
   for (int p = 0; p < processes; ++p)
     children.push_back(startChild([&] {
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(processor, &one);
-      ::sched_setaffinity(0, sizeof(one), &one);
+      useProcessor(processor);
       auto disk = openDisk(directory / "cache");
       counts->barrier.wait();
       for (int i = 0; i < 20; ++i)
@@ -139,12 +98,7 @@ static double secondsFor(int processes) {
   EXPECT_EQ(waitForAll(children), 0);
   EXPECT_EQ(counts->wrong, 0);
   EXPECT_EQ(counts->made, 20);
-  ::getrusage(RUSAGE_CHILDREN, &after);
-  auto seconds = [](const struct rusage &usage) {
-    return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-  };
-  return seconds(after) - seconds(before);
+  return processorSecondsOfChildren() - before;
 }
 
 TEST(CacheProcessTest, ManyProcessesCostNoMoreThanOne) {
@@ -261,8 +215,6 @@ TEST(CacheProcessTest, KilledAtAnyPoint) {
 // Nowhere to write
 //===----------------------------------------------------------------------===//
 
-static constexpr int kCannotTest = 77;
-
 /// Gets 20 entries, the first `numStored` of which are there already, and
 /// cannot store all others. Returns 0 if all went as it should.
 static int useWhatCannotBeWritten(const std::string &path, int numStored) {
@@ -286,22 +238,6 @@ static int useWhatCannotBeWritten(const std::string &path, int numStored) {
   if (!disk->verify().empty() || disk->count(DiskEvent::Damaged))
     return 5;
   return 0;
-}
-
-/// Mounts a file system of 64 KiB that only this process sees, as root of a
-/// name space of its own if need be.
-static bool mountSmall(const std::string &path) {
-  uid_t user = ::geteuid();
-  gid_t group = ::getegid();
-  if (::unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)))
-    return false;
-  if (user) {
-    overwrite("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
-    overwrite("/proc/self/setgroups", "deny"); // or the next is refused
-    overwrite("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
-  }
-  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("none", path.c_str(), "tmpfs", 0, "size=64k,mode=0700") == 0;
 }
 
 TEST(CacheProcessTest, AFullDisk) {
@@ -333,13 +269,6 @@ TEST(CacheProcessTest, AReadOnlyDisk) {
   if (status == kCannotTest)
     GTEST_SKIP() << "requires the right to mount";
   EXPECT_EQ(status, 0);
-}
-
-/// Goes on as somebody who is nobody; does nothing where we are not root.
-static void becomeNobody() {
-  if (::geteuid() == 0 &&
-      (::setgroups(0, nullptr) || ::setgid(65534) || ::setuid(65534)))
-    ::_exit(kCannotTest);
 }
 
 TEST(CacheProcessTest, ADirectoryThatIsNotWritable) {

@@ -146,3 +146,17 @@ TEST(EngineTest, AcceptsItsOwnStages) {
     EXPECT_EQ(*assembly, want) << std::string(toString(stage));
   }
 }
+
+TEST(EngineTest, BadAssemblyIsAnError) {
+  std::string text =
+      llvm::cantFail(smallEngine().compile(smallSpec(), Stage::Host));
+  size_t end = text.find("    return");
+  ASSERT_NE(end, std::string::npos);
+  text.insert(end, "llvm.inline_asm has_side_effects \"no such\", \"\" : () -> "
+                   "()\n");
+  expectParts(
+      textOf(
+          smallEngine().compile(text, "bad.mlir", Stage::Object).takeError()),
+      {"stage 'codegen'", "no such"});
+  EXPECT_TRUE(bool(smallEngine().prepare(smallSpec())));
+}

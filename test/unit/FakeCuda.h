@@ -64,6 +64,7 @@ struct FakeCuda {
     mla_jit::cuda::DriverLaunchConfig config;
     std::vector<mla_jit::cuda::LaunchAttribute> attributes;
     std::vector<uint64_t> parameters; ///< first bytes of each
+    mla_jit::cuda::ContextHandle context;
   };
   std::vector<Launch> launches;
   struct Map {

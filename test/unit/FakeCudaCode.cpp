@@ -93,6 +93,21 @@ Result linkDestroy(LinkHandle link) {
   return Success;
 }
 
+/// What follows the head of an ELF image, as far as its tables say; all up to a
+/// zero if there are none, as in what fakeCubin makes.
+static std::string textOfImage(const char *image) {
+  auto at = [&](size_t offset, size_t bytes) {
+    uint64_t value = 0;
+    memcpy(&value, image + offset, bytes);
+    return value;
+  };
+  if (!at(40, 8))
+    return image + 64;
+  size_t end = std::max(at(40, 8) + at(58, 2) * at(60, 2),
+                        at(32, 8) + at(54, 2) * at(56, 2));
+  return std::string(image + 64, image + end);
+}
+
 Result libraryLoadData(LibraryHandle *library, const void *image,
                        LinkOption *options, void **values, unsigned count,
                        int *, void **, unsigned) {
@@ -108,7 +123,7 @@ Result libraryLoadData(LibraryHandle *library, const void *image,
   }
   fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
   ++fake.libraries;
-  *library = handle<LibraryHandle>(new std::string(bytes + 64));
+  *library = handle<LibraryHandle>(new std::string(textOfImage(bytes)));
   return Success;
 }
 Result libraryUnload(LibraryHandle library) {
@@ -194,6 +209,7 @@ Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle,
            std::min(fake.parameterBytes[i], sizeof(value)));
     launch.parameters.push_back(value);
   }
+  launch.context = contextStack.back();
   fake.launches.push_back(std::move(launch));
   return Success;
 }

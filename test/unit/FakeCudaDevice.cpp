@@ -9,7 +9,7 @@
 #include "FakeCudaCalls.h"
 
 namespace fake_driver {
-static int primaryContext; // its address is the handle
+static int primaryContexts[8]; // their addresses are the handles
 
 Result init(unsigned) {
   FAKE(cuInit);
@@ -90,10 +90,10 @@ Result deviceGetAttribute(int *value, DeviceAttribute attribute, DeviceId) {
   return Success;
 }
 
-Result primaryCtxRetain(ContextHandle *context, DeviceId) {
+Result primaryCtxRetain(ContextHandle *context, DeviceId device) {
   FAKE(cuDevicePrimaryCtxRetain);
   ++fake.contexts;
-  *context = handle<ContextHandle>(&primaryContext);
+  *context = handle<ContextHandle>(&primaryContexts[device - 100]);
   return Success;
 }
 Result primaryCtxRelease(DeviceId) {

@@ -43,6 +43,7 @@ std::unique_ptr<Command> makeCompileCommand();
 std::unique_ptr<Command> makeVerifyCommand();
 std::unique_ptr<Command> makeDoctorCommand();
 std::unique_ptr<Command> makeBenchCommand();
+std::unique_ptr<Command> makeCacheCommand();
 
 /// A command line that makes no sense, as against one that cannot be done.
 class UsageError : public llvm::ErrorInfo<UsageError> {

@@ -42,6 +42,8 @@ static constexpr Entry kCommands[] = {
     {"bench",
      "time decode shapes against the peaks of this machine, or others' kernels",
      makeBenchCommand},
+    {"cache", "keep kernels for host applications, on disk and in archives",
+     makeCacheCommand},
     {"doctor", "describe this machine and check that kernels work on it",
      makeDoctorCommand},
 };

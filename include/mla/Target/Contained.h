@@ -101,7 +101,8 @@ private:
   std::string previous;
 };
 
-/// The error with the stage before its text, as a fatal error has it.
+/// The error with the stage before its text, as a fatal error has it, and its
+/// code (std::errc::timed_out of a time limit).
 llvm::Error inStage(llvm::StringRef stage, llvm::Error error);
 
 /// Runs `body`, which returns an llvm::Expected, as a named stage: both an

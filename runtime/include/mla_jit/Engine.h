@@ -108,7 +108,7 @@ struct EngineOptions {
   /// CUDA: "sm_90a"; empty: the device's. With a chip, compile() needs neither
   /// driver nor device.
   std::string chip = {};
-  /// CUDA: limit of one compilation, without the assembler.
+  /// Of one compilation, and of a tool that assembles.
   std::chrono::milliseconds timeLimit = std::chrono::seconds(60);
   CacheOptions cache = {};
   JITPolicy policy = JITPolicy::Allow; ///< at first, see setPolicy

@@ -132,9 +132,9 @@ typedef struct mla_engine_options {
   uint64_t cache_bytes;    /* 0: 2 GiB */
   int32_t cache_mode;      /* mla_cache_mode */
   int32_t cache_trust;     /* mla_cache_trust */
-  int32_t compile_threads; /* of mla_prepare_many; 0: by affinity and quota */
+  int32_t compile_threads; /* for many specs; 0: by affinity and quota */
   int32_t jit_policy;      /* mla_policy, until mla_engine_set_policy */
-  uint32_t compile_timeout_ms; /* CUDA; 0: 60 s */
+  uint32_t compile_timeout_ms; /* of one, and of ptxas; 0: 60 s */
   uint32_t
       peer_wait_ms; /* for another process that compiles the same; 0: 60 s */
   void (*log)(void *user, const mla_log *event); /* any thread, no lock held */

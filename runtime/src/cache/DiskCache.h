@@ -93,6 +93,8 @@ public:
   /// what killed processes left behind. Returns how many entries went.
   uint64_t prune(uint64_t maxBytes);
   uint64_t clear() { return prune(0); }
+  /// Removes the entries of which `isUnwanted` says so. Returns how many went.
+  uint64_t removeIf(const std::function<bool(const StoredEntry &)> &isUnwanted);
 
 private:
   DiskCache(File directory, DiskOptions options)

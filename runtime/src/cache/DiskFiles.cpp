@@ -91,6 +91,12 @@ std::vector<std::pair<StoredEntry, Error>> DiskCache::verify() const {
   return wrong;
 }
 
+/// Builds come and go; what still holds a file stays.
+static void removeEmpty(int root, const std::vector<std::string> &builds) {
+  for (const std::string &build : builds)
+    ::unlinkat(root, build.c_str(), AT_REMOVEDIR);
+}
+
 uint64_t DiskCache::prune(uint64_t maxBytes) {
   if (options.readOnly)
     return 0;
@@ -112,9 +118,22 @@ uint64_t DiskCache::prune(uint64_t maxBytes) {
       ++removed;
     }
   }
-  // Builds come and go; what still holds a file stays.
   if (removed)
-    for (const std::string &build : files.builds)
-      ::unlinkat(root.get(), build.c_str(), AT_REMOVEDIR);
+    removeEmpty(root.get(), files.builds);
+  return removed;
+}
+
+uint64_t DiskCache::removeIf(
+    const std::function<bool(const StoredEntry &)> &isUnwanted) {
+  if (options.readOnly)
+    return 0;
+  Files files = findFiles(root.get());
+  uint64_t removed = 0;
+  for (const StoredEntry &stored : files.entries)
+    if (isUnwanted(stored) &&
+        ::unlinkat(root.get(), stored.path.c_str(), 0) == 0)
+      ++removed;
+  if (removed)
+    removeEmpty(root.get(), files.builds);
   return removed;
 }

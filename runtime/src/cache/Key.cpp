@@ -9,6 +9,8 @@
 #include "Key.h"
 #include "Format.h"
 
+#include <charconv>
+
 using namespace mla_jit::cache;
 
 KeyBuilder &KeyBuilder::add(std::string_view name, std::string_view value) {
@@ -40,4 +42,23 @@ Result<CacheKey> KeyBuilder::build() const {
         .append(value)
         .append("\n");
   return CacheKey(std::move(text));
+}
+
+std::map<std::string, std::string, std::less<>>
+mla_jit::cache::fieldsOfKey(std::string_view text) {
+  std::map<std::string, std::string, std::less<>> fields;
+  while (!text.empty()) {
+    size_t space = text.find(' '), colon = text.find(':');
+    size_t size = 0;
+    if (space > colon || colon == std::string_view::npos ||
+        std::from_chars(text.data() + space + 1, text.data() + colon, size)
+                .ptr != text.data() + colon)
+      return {};
+    std::string_view value = text.substr(colon + 1);
+    if (size >= value.size() || value[size] != '\n')
+      return {};
+    fields.emplace(text.substr(0, space), value.substr(0, size));
+    text = value.substr(size + 1);
+  }
+  return fields;
 }

@@ -63,6 +63,10 @@ private:
   std::string wrong;
 };
 
+/// The fields of a key's text, for people; none if it is no such text.
+std::map<std::string, std::string, std::less<>>
+fieldsOfKey(std::string_view text);
+
 } // namespace mla_jit::cache
 
 #endif // MLA_JIT_SRC_CACHE_KEY_H

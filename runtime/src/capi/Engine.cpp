@@ -201,6 +201,18 @@ mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Where the policy forbids to compile, the message has the spec as text: what
+/// to add to the list that an archive is made of.
+static llvm::Error nameForbidden(llvm::Error error, mla_spec spec) {
+  Failure failure = describeFailure(std::move(error));
+  if (failure.kind == FailureKind::Forbidden) {
+    spec.max_batch = spec.max_total_q = spec.max_q_len = spec.max_splits = 0;
+    spec.max_kv_len = 0;
+    failure.message += ", spec\n" + writeSpecText(spec);
+  }
+  return llvm::make_error<FailureError>(std::move(failure));
+}
+
 using Obtain =
     llvm::Expected<std::shared_ptr<Kernel>> (Engine::*)(const Spec &);
 
@@ -215,7 +227,7 @@ static mla_code obtain(mla_engine *engine, const mla_spec *spec,
     return report(status, read.takeError());
   auto found = (engine->engine.*function)(read->spec);
   if (!found)
-    return report(status, found.takeError());
+    return report(status, nameForbidden(found.takeError(), read->given));
   *kernel = makeHandle(*engine, std::move(*found), read->given);
   return succeed(status);
 }
@@ -255,7 +267,7 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
     else if (first)
       llvm::consumeError(made[i].takeError());
     else
-      first = made[i].takeError();
+      first = nameForbidden(made[i].takeError(), (*read)[i].given);
   }
   return report(status, std::move(first));
 }

@@ -124,3 +124,11 @@ ErrorKind mla_jit::cuda::classify(Result result) {
     return ErrorKind::Other;
   }
 }
+
+ErrorKind mla_jit::cuda::classifyAssembly(Result result) {
+  ErrorKind kind = classify(result);
+  bool isOther = kind == ErrorKind::DeviceLost ||
+                 kind == ErrorKind::OutOfMemory ||
+                 kind == ErrorKind::Capturing || kind == ErrorKind::NoDriver;
+  return isOther ? kind : ErrorKind::Compile;
+}

@@ -34,6 +34,9 @@ llvm::StringRef toString(ErrorKind kind);
 
 /// What the driver's status code means.
 ErrorKind classify(Result result);
+/// The same where PTX was being assembled, of which failures come with many
+/// codes: Compile, unless device, memory or capture are the reason.
+ErrorKind classifyAssembly(Result result);
 
 /// An error of a call to the driver, or of a check before one.
 class DriverError : public llvm::ErrorInfo<DriverError> {

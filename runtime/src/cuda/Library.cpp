@@ -91,11 +91,12 @@ Library::assemble(std::shared_ptr<const Context> context,
   if (result == Result::Success)
     return std::move(library);
   library->library = nullptr;
+  ErrorKind kind = classifyAssembly(result);
+  std::string message = "cuLibraryLoadData failed: " + driver.describe(result);
+  if (kind == ErrorKind::Compile)
+    message += describeMismatch(*library->where, ptx);
   return llvm::make_error<DriverError>(
-      ErrorKind::Compile, result,
-      "cuLibraryLoadData failed: " + driver.describe(result) +
-          describeMismatch(*library->where, ptx) + "\n" +
-          library->assemblerLog());
+      kind, result, message + "\n" + library->assemblerLog());
 }
 
 std::string Library::assemblerLog() const {

@@ -65,11 +65,7 @@ static Expected<LinkedImage> linkOnce(const Context &context,
   // Has to live as long as the link state.
   AssemblerLog log(options.logBytes, options.lineInfo);
   auto fail = [&](Result result, StringRef name) -> Error {
-    ErrorKind kind = classify(result);
-    // The assembler answers with many codes: a log tells that it was asked.
-    if (kind != ErrorKind::DeviceLost && kind != ErrorKind::OutOfMemory &&
-        kind != ErrorKind::Capturing && kind != ErrorKind::NoDriver)
-      kind = ErrorKind::Compile;
+    ErrorKind kind = classifyAssembly(result);
     std::string message = (name + " failed: " + driver.describe(result)).str();
     if (kind == ErrorKind::Compile)
       message += describeMismatch(context, ptx);

@@ -1,0 +1,194 @@
+//===- CInterfaceCompileTest.cpp ----------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Failures of the compiler and of its assembler: error values that name the
+// stage, after which the next kernel compiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CInterface.h"
+#include "CacheFixture.h"
+
+#include <csignal>
+#include <sys/stat.h>
+
+using namespace mla_test;
+
+/// A kernel of a GPU that is not there.
+static mla_spec gpuSpec() {
+  mla_spec spec = smallSpec();
+  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
+  spec.h_q = 16;
+  spec.d_qk = 576;
+  spec.d_v = 512;
+  spec.page_size = 64;
+  return spec;
+}
+
+/// An engine for the host, or for sm_90a.
+static mla::Engine engineFor(const std::string &target,
+                             uint32_t milliseconds = 0) {
+  return makeEngine([&](mla_engine_options &options) {
+    options.target = target.c_str();
+    options.compile_timeout_ms = milliseconds;
+  });
+}
+
+/// Compiles; for a GPU as that is done where there is none.
+static mla::Status compile(mla::Engine &engine, const mla_spec &spec) {
+  if (spec.h_q == 16) {
+    TemporaryDirectory directory;
+    return engine.buildArchive({spec}, (directory / "archive").c_str());
+  }
+  auto kernel = engine.prepare(spec);
+  return kernel ? mla::Status() : kernel.status();
+}
+
+static void expectFailure(const mla::Status &status, const char *stage,
+                          const char *words) {
+  EXPECT_EQ(status.code(), MLA_E_COMPILE) << status.message();
+  EXPECT_STREQ(status->stage, stage) << status.message();
+  EXPECT_NE(std::string(status.message()).find(words), std::string::npos)
+      << status.message();
+}
+
+//===----------------------------------------------------------------------===//
+// The compiler
+//===----------------------------------------------------------------------===//
+
+struct BadCode {
+  const char *code; ///< on scores
+  const char *stage, *words;
+};
+
+static const char *const kNotMLIR = "%y = no.such.op";
+// Not even in the text of a problem: it may have any effect.
+static const char *const kAssembly =
+    "%y = llvm.inline_asm \"no such instruction\", \"=Z,x\" %score : (f32) -> "
+    "f32\nmla.yield %y : f32";
+// There is no conversion to types of 8 bits.
+static const char *const kEightBits =
+    "%x = arith.truncf %score : f32 to f8E4M3FN\n"
+    "%y = arith.extf %x : f8E4M3FN to f32\n"
+    "mla.yield %y : f32";
+static const char *const kPower =
+    "%y = math.fpowi %score, %h : f32, i32\nmla.yield %y : f32";
+
+static void expectFailures(mla::Engine engine, const mla_spec &good,
+                           std::initializer_list<BadCode> cases) {
+  for (const BadCode &bad : cases) {
+    SCOPED_TRACE(bad.code);
+    mla_spec spec = good;
+    spec.score_mod = bad.code;
+    for (int time = 0; time < 2; ++time) // a failure is not kept
+      expectFailure(compile(engine, spec), bad.stage, bad.words);
+  }
+  mla_spec spec = good;
+  spec.schedule = "#mla.schedule<nonsense>";
+  expectFailure(compile(engine, spec), "parse", "expected");
+  mla::Status status = compile(engine, good);
+  EXPECT_TRUE(status) << status.message();
+  EXPECT_EQ(countersOf(engine).compile_failures, 2 * cases.size() + 1);
+  EXPECT_EQ(countersOf(engine).compiles, 1u);
+}
+
+TEST(CInterfaceCompileTest, FailuresOfTheHostsCompiler) {
+  expectFailures(engineFor("host"), smallSpec(),
+                 {{kNotMLIR, "parse", "no.such.op"},
+                  {kAssembly, "parse", "elementwise"},
+                  {kPower, "llvm", "signless integer"},
+                  {kEightBits, "translate", "arith.truncf"}});
+}
+
+TEST(CInterfaceCompileTest, FailuresOfTheGPUsCompiler) {
+  expectFailures(engineFor("cuda:sm_90a"), gpuSpec(),
+                 {{kNotMLIR, "parse", "no.such.op"},
+                  {kPower, "nvvm", "approximation"},
+                  {kEightBits, "translate", "arith.truncf"}});
+}
+
+TEST(CInterfaceCompileTest, ACompilationHasALimitOfTime) {
+  for (bool isHost : {true, false}) {
+    mla_spec spec = isHost ? smallSpec() : gpuSpec();
+    const char *target = isHost ? "host" : "cuda:sm_90a";
+    mla::Engine impatient = engineFor(target, 1), patient = engineFor(target);
+    mla::Status status = compile(impatient, spec);
+    EXPECT_EQ(status.code(), MLA_E_TIMEOUT) << status.message();
+    EXPECT_STRNE(status->stage, "");
+    EXPECT_NE(std::string(status.message()).find("1 ms"), std::string::npos);
+    EXPECT_TRUE(compile(patient, spec));
+  }
+}
+
+TEST(CInterfaceCompileTest, InstallsNoSignalHandlers) {
+  struct sigaction before[NSIG], after;
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::sigaction(signal, nullptr, &before[signal]);
+  mla::Engine host = engineFor("host"), gpu = engineFor("cuda:sm_90a");
+  EXPECT_TRUE(compile(host, smallSpec()));
+  EXPECT_TRUE(compile(gpu, gpuSpec()));
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (::sigaction(signal, nullptr, &after) == 0)
+      EXPECT_EQ(before[signal].sa_handler, after.sa_handler) << signal;
+}
+
+//===----------------------------------------------------------------------===//
+// The assembler
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A ptxas that comes first in PATH and does this to any input.
+class FakePtxas {
+public:
+  explicit FakePtxas(const std::string &does) {
+    std::string path = directory / "ptxas";
+    overwrite(path, "#!/bin/sh\n"
+                    "if [ \"$1\" = --version ]; then\n"
+                    "echo 'Cuda compilation tools, release 12.8, V12.8.1'\n"
+                    "exit 0\n"
+                    "fi\n"
+                    "while [ \"$1\" != -o ]; do shift; done\n" +
+                        does + "\n");
+    ::chmod(path.c_str(), 0755);
+    before = std::getenv("PATH");
+    ::setenv("PATH", (directory.path() + ":" + before).c_str(), 1);
+  }
+  ~FakePtxas() { ::setenv("PATH", before.c_str(), 1); }
+
+private:
+  TemporaryDirectory directory;
+  std::string before;
+};
+} // namespace
+
+TEST(CInterfaceCompileTest, FailuresOfTheAssembler) {
+  mla::Engine engine = engineFor("cuda:sm_90a");
+  struct {
+    const char *does, *words;
+  } const kCases[] = {
+      {"echo 'line 3: unknown symbol'; exit 255", "line 3: unknown symbol"},
+      {"kill -SEGV $$", "Segmentation fault"},
+      {"kill -KILL $$", "Killed"},
+      {"exit 0", "left no cubin"}};
+  for (auto [does, words] : kCases) {
+    SCOPED_TRACE(does);
+    FakePtxas ptxas(does);
+    expectFailure(compile(engine, gpuSpec()), "assemble", words);
+  }
+  {
+    FakePtxas ptxas("exec sleep 60");
+    mla::Engine impatient = engineFor("cuda:sm_90a", 4000);
+    mla::Status status = compile(impatient, gpuSpec());
+    EXPECT_EQ(status.code(), MLA_E_TIMEOUT) << status.message();
+    EXPECT_NE(std::string(status.message()).find("4000 ms"), std::string::npos);
+  }
+  FakePtxas ptxas("echo cubin > \"$2\"");
+  mla::Status status = compile(engine, gpuSpec());
+  EXPECT_TRUE(status) << status.message();
+}

@@ -1,0 +1,228 @@
+//===- CInterfaceCudaTest.cpp -------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// GPUs as hosts see them, on a driver that launches nothing: failures, several
+// devices, the caller's context.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/src/cuda/Driver.h"
+#include "CInterface.h"
+#include "CacheFixture.h"
+#include "FakeCuda.h"
+
+#include <dlfcn.h>
+
+using namespace mla_test;
+using mla_jit::cuda::ContextHandle;
+
+/// Kernels are compiled by the first test alone.
+static const std::string &cacheDirectory() {
+  static TemporaryDirectory directory;
+  return directory.path();
+}
+
+namespace {
+class CInterfaceCudaTest : public testing::Test {
+protected:
+  CInterfaceCudaTest() {
+    void *library = dlopen(MLA_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_TRUE(library) << dlerror();
+    fake = reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
+    reset();
+    auto opened = mla_jit::cuda::Driver::get();
+    EXPECT_TRUE(bool(opened));
+    driver = &*opened;
+  }
+  ~CInterfaceCudaTest() override {
+    // All that was made was given back, whatever failed on the way.
+    EXPECT_EQ(fake->contexts, 0);
+    EXPECT_EQ(fake->libraries, 0);
+    EXPECT_EQ(fake->buffers, 0);
+    EXPECT_EQ(fake->loadsNotRelaxed, 0);
+  }
+
+  void reset() {
+    fake->~FakeCuda();
+    new (fake) FakeCuda;
+    fake->version = 12030; // cannot be asked for the parameters of a kernel
+    fake->deviceCount = 2;
+  }
+
+  static mla::Engine engineOf(int device, bool isCached = true) {
+    return makeEngine([&](mla_engine_options &options) {
+      options.num_sms = 0;
+      options.target = "cuda";
+      options.device = device;
+      options.cache_dir = isCached ? cacheDirectory().c_str() : "";
+    });
+  }
+  ContextHandle current() const {
+    ContextHandle context = nullptr;
+    driver->call().ctxGetCurrent(&context);
+    return context;
+  }
+
+  FakeCuda *fake = nullptr;
+  const mla_jit::cuda::Driver *driver = nullptr;
+};
+
+/// A launch of one request; nobody reads what the tensors say they hold.
+struct GPUStep {
+  GPUStep() : args(mla::make<mla_args>()) {
+    auto at = [](uintptr_t address) {
+      return reinterpret_cast<void *>(address);
+    };
+    args.batch = args.q_len = args.total_q = 1;
+    args.q = tensor(at(0x10000), MLA_BF16, {1, 1, 128, 576});
+    args.k = tensor(at(0x100000), MLA_BF16, {4, 64, 1, 576});
+    args.out = tensor(at(0x200000), MLA_BF16, {1, 1, 128, 512});
+    args.seq_lens = tensor(at(0x300000), MLA_I32, {1});
+    args.table = tensor(at(0x400000), MLA_I32, {1, 4});
+    args.softmax_scale = 0.1f;
+    args.workspace = at(0x1000000);
+    args.workspace_bytes = uint64_t(1) << 32;
+  }
+  mla_args args;
+};
+} // namespace
+
+static mla_spec gpuSpec() {
+  mla_spec spec = smallSpec();
+  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
+  spec.h_q = 128;
+  spec.d_qk = 576;
+  spec.d_v = 512;
+  spec.page_size = 64;
+  return spec;
+}
+
+// Each step of loading may find no memory: an error, and the next one works.
+TEST_F(CInterfaceCudaTest, NoMemoryOnTheDevice) {
+  for (const char *call : {"cuDevicePrimaryCtxRetain", "cuLibraryLoadData",
+                           "cuKernelGetFunction"}) {
+    SCOPED_TRACE(call);
+    mla::Engine engine = engineOf(0);
+    fake->failures[call] = mla_jit::cuda::OutOfMemory;
+    auto kernel = engine.prepare(gpuSpec());
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.status().code(), MLA_E_OOM) << kernel.status().message();
+    EXPECT_EQ(kernel.status()->driver_code, mla_jit::cuda::OutOfMemory);
+    fake->failures.clear();
+    kernel = engine.prepare(gpuSpec());
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    EXPECT_LE(countersOf(engine).compiles, 1u);
+  }
+}
+
+TEST_F(CInterfaceCudaTest, AnErrorOfAnotherKernelIsALostDevice) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  mla::Status status = kernel->launch(GPUStep().args);
+  ASSERT_TRUE(status) << status.message();
+  fake->failures["cuLaunchKernelEx"] = mla_jit::cuda::IllegalAddress;
+  status = kernel->launch(GPUStep().args);
+  EXPECT_EQ(status.code(), MLA_E_DEVICE_LOST) << status.message();
+  EXPECT_EQ(status->driver_code, mla_jit::cuda::IllegalAddress);
+  EXPECT_EQ(countersOf(engine).launch_failures, 1u);
+  *kernel = mla::Kernel();
+  (void)engine.trim();
+  fake->failures = {{"cuLibraryLoadData", mla_jit::cuda::IllegalAddress}};
+  auto second = engine.prepare(gpuSpec());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.status().code(), MLA_E_DEVICE_LOST)
+      << second.status().message();
+}
+
+// Code that the driver refuses is compiled once more, and then an error.
+TEST_F(CInterfaceCudaTest, CodeThatTheDriverRefuses) {
+  ASSERT_TRUE(engineOf(0).prepare(gpuSpec()));
+  mla::Engine engine = engineOf(0);
+  fake->failures["cuLibraryLoadData"] = mla_jit::cuda::InvalidPTX;
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.status().code(), MLA_E_COMPILE) << kernel.status().message();
+  EXPECT_EQ(countersOf(engine).compiles, 1u);
+  fake->failures.clear();
+  EXPECT_TRUE(engine.prepare(gpuSpec()));
+  EXPECT_EQ(countersOf(engine).compiles, 1u);
+}
+
+TEST_F(CInterfaceCudaTest, EachDeviceHasItsKernelsAndTheCallerItsContext) {
+  auto callers = reinterpret_cast<ContextHandle>(&driver);
+  for (ContextHandle before : {ContextHandle(nullptr), callers}) {
+    reset();
+    if (before)
+      driver->call().ctxPushCurrent(before);
+    {
+      mla::Engine first = engineOf(0), second = engineOf(1);
+      EXPECT_EQ(fake->contexts, 0); // engines ask no driver
+      EXPECT_TRUE(first.sizes(gpuSpec(), 8, 8));
+      EXPECT_EQ(current(), before);
+      auto one = first.prepare(gpuSpec());
+      ASSERT_TRUE(one) << one.status().message();
+      EXPECT_EQ(current(), before);
+      auto two = second.prepare(gpuSpec());
+      ASSERT_TRUE(two) << two.status().message();
+      EXPECT_EQ(current(), before);
+      EXPECT_EQ(fake->contexts, 2);
+      EXPECT_EQ(fake->libraries, 2);
+      EXPECT_TRUE(one->launch(GPUStep().args));
+      EXPECT_EQ(current(), before);
+      ASSERT_FALSE(fake->launches.empty());
+      ContextHandle ofFirst = fake->launches.back().context;
+      EXPECT_TRUE(two->launch(GPUStep().args));
+      EXPECT_NE(fake->launches.back().context, ofFirst);
+      EXPECT_EQ(current(), before);
+      fake->failures["cuLaunchKernelEx"] = mla_jit::cuda::InvalidValue;
+      EXPECT_FALSE(two->launch(GPUStep().args));
+      EXPECT_EQ(current(), before);
+      fake->failures.clear();
+      EXPECT_TRUE(two->info(1, 1));
+      *two = mla::Kernel();
+      (void)second.trim();
+      EXPECT_EQ(current(), before);
+    }
+    EXPECT_EQ(current(), before);
+    EXPECT_EQ(fake->contexts, 0);
+    ContextHandle popped;
+    if (before)
+      driver->call().ctxPopCurrent(&popped);
+  }
+  auto third = engineOf(2).prepare(gpuSpec());
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.status().code(), MLA_E_NO_DRIVER) << third.status().message();
+}
+
+// E9: the limit is the device's own, and each function of each device is told.
+TEST_F(CInterfaceCudaTest, SharedMemory) {
+  mla::Engine first = engineOf(0), second = engineOf(1);
+  auto kernel = first.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  int64_t needed = kernel->info(1, 1)->shared_bytes;
+  ASSERT_GT(needed, 49152);
+  ASSERT_LE(needed, 232448);
+  int calls = fake->calls["cuFuncSetAttribute"];
+  EXPECT_GT(calls, 0);
+  ASSERT_TRUE(second.prepare(gpuSpec()));
+  EXPECT_EQ(fake->calls["cuFuncSetAttribute"], 2 * calls);
+
+  fake->sharedBytesOptin = static_cast<int>(needed) - 1;
+  mla::Engine third = engineOf(0);
+  auto refused = third.prepare(gpuSpec());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.status().code(), MLA_E_UNSUPPORTED);
+  std::string message = refused.status().message();
+  EXPECT_NE(message.find(std::to_string(needed - 1)), std::string::npos);
+  EXPECT_NE(message.find("got " + std::to_string(needed)), std::string::npos)
+      << message;
+  fake->sharedBytesOptin = static_cast<int>(needed);
+  EXPECT_TRUE(engineOf(0).prepare(gpuSpec()));
+}
