@@ -6,6 +6,8 @@
 #   info       the machine, and a first decode
 #   quick      verify --quick
 #   verify     the whole suite against the reference
+#   runtime    verify-runtime and bench-runtime: launches and kernels of the
+#              C interface
 #   bench      all configurations of bench/peers.json
 #   compile    cold compilations by stage, entries one after the other and side
 #              by side; then doctor
@@ -76,6 +78,14 @@ for step in "${@:-verify bench}"; do
       ;;
     quick) verify quick 300 --quick ;;
     verify) verify verify 550 ;;
+    runtime)
+      run verify-runtime 400 "$tool" verify-runtime --json "$out/verify-runtime.json"
+      cut -c1-200 "$out/verify-runtime.log"
+      for target in host cuda; do
+        run "bench-runtime-$target" 120 "$tool" bench-runtime --target "$target" --json "$out/bench-runtime-$target.json"
+        cut -c1-160 "$out/bench-runtime-$target.log"
+      done
+      ;;
     bench)
       run bench 300 "$tool" bench --target cuda --configs bench/peers.json --json "$out/bench.json" "${more[@]}"
       tail -80 "$out/bench.log" | cut -c1-160
@@ -103,7 +113,7 @@ for step in "${@:-verify bench}"; do
       fi
       ;;
     *)
-      echo "h200.sh: requires info, quick, verify, bench, compile, sanitize, memcheck, racecheck, synccheck or peers, but got '$name'" >&2
+      echo "h200.sh: requires info, quick, verify, runtime, bench, compile, sanitize, memcheck, racecheck, synccheck or peers, but got '$name'" >&2
       exit 2
       ;;
     esac

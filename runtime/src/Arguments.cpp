@@ -44,9 +44,13 @@ Arguments::Arguments(std::shared_ptr<const KernelInfo> info)
 
 llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
   int index = info->find(name);
-  if (index < 0)
-    return invalid("the kernel takes no argument '{0}'", name);
+  return index < 0 ? invalid("the kernel takes no argument '{0}'", name)
+                   : setAt(index, tensor);
+}
+
+llvm::Error Arguments::setAt(int index, const Tensor &tensor) {
   const ArgumentInfo &want = info->arguments[index];
+  std::string_view name = want.name;
   if (!want.isTensor)
     return invalid("argument '{0}' requires a scalar, but got a tensor {1}",
                    name, tensor.describe());
@@ -86,9 +90,13 @@ llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
 
 llvm::Error Arguments::set(std::string_view name, double scalar) {
   int index = info->find(name);
-  if (index < 0)
-    return invalid("the kernel takes no argument '{0}'", name);
+  return index < 0 ? invalid("the kernel takes no argument '{0}'", name)
+                   : setAt(index, scalar);
+}
+
+llvm::Error Arguments::setAt(int index, double scalar) {
   const ArgumentInfo &want = info->arguments[index];
+  std::string_view name = want.name;
   if (want.isTensor)
     return invalid("argument '{0}' requires a tensor, but got the scalar {1}",
                    name, scalar);
@@ -119,10 +127,13 @@ llvm::Error Arguments::set(std::string_view name, double scalar) {
   return llvm::Error::success();
 }
 
-Tensor Arguments::tensor(std::string_view name) const {
+const Tensor &Arguments::tensorOf(std::string_view name) const {
+  static const Tensor none;
   int index = info->find(name);
-  return index < 0 ? Tensor() : values[index].tensor;
+  return index < 0 ? none : values[index].tensor;
 }
+
+Tensor Arguments::tensor(std::string_view name) const { return tensorOf(name); }
 
 double Arguments::scalar(std::string_view name, double fallback) const {
   int index = info->find(name);
@@ -140,10 +151,10 @@ double Arguments::scalar(std::string_view name, double fallback) const {
   }
 }
 
-int64_t Arguments::batch() const { return tensor("seq_lens").shape[0]; }
+int64_t Arguments::batch() const { return tensorOf("seq_lens").shape[0]; }
 
 int64_t Arguments::maxItems() const {
-  Tensor q = tensor("q");
+  const Tensor &q = tensorOf("q");
   int64_t unit = info->blockM * info->rowBlocks; // rows of neighbouring blocks
   // Uniform: the same units for each request. Ragged: as many as the rows fill,
   // and a broken one for each request.
@@ -171,35 +182,37 @@ llvm::Error Arguments::check() const {
                      argument.isTensor ? "a tensor" : "a scalar");
   }
   int64_t batch = this->batch();
-  Tensor q = tensor("q"), k = tensor("k");
+  const Tensor &q = tensorOf("q"), &k = tensorOf("k"),
+               &table = tensorOf("table"), &indptr = tensorOf("kv_indptr"),
+               &rows = tensorOf("table_rows");
   bool ragged = q.rank == 3;
-  llvm::SmallVector<llvm::Error, 24> errors;
-  auto require = [&](std::string_view name, int dim, int64_t want,
-                     const char *why) {
-    errors.push_back(checkDim(name, tensor(name), dim, want, why));
+  llvm::Error first = llvm::Error::success();
+  auto require = [&](std::string_view name, const Tensor &tensor, int dim,
+                     int64_t want, const char *why) {
+    if (!first)
+      first = checkDim(name, tensor, dim, want, why);
   };
   if (!ragged)
-    require("q", 0, batch, "the requests of seq_lens");
-  for (std::string_view name : {"q_rope", "out", "lse"})
+    require("q", q, 0, batch, "the requests of seq_lens");
+  for (std::string_view name :
+       {std::string_view("q_rope"), std::string_view("out"),
+        std::string_view("lse")}) {
+    const Tensor &tensor = tensorOf(name);
     for (int dim = 0; dim < (ragged ? 1 : 2); ++dim)
-      require(name, dim, q.shape[dim], "as q");
-  require("q_offsets", 0, batch + 1, "one more than seq_lens");
+      require(name, tensor, dim, q.shape[dim], "as q");
+  }
+  require("q_offsets", tensorOf("q_offsets"), 0, batch + 1,
+          "one more than seq_lens");
+  const Tensor &rope = tensorOf("k_rope");
   for (int dim = 0; dim < 2; ++dim)
-    require("k_rope", dim, k.shape[dim], "as k");
-  require("table_rows", 0, batch, "the requests of seq_lens");
-  if (!tensor("table_rows").given()) {
-    require("table", 0, batch, "the requests of seq_lens");
-    require("kv_indptr", 0, batch + 1, "one more than seq_lens");
+    require("k_rope", rope, dim, k.shape[dim], "as k");
+  require("table_rows", rows, 0, batch, "the requests of seq_lens");
+  if (!rows.given()) {
+    require("table", table, 0, batch, "the requests of seq_lens");
+    require("kv_indptr", indptr, 0, batch + 1, "one more than seq_lens");
   }
-  if (!tensor("table").given() && !tensor("kv_indptr").given())
-    require("k", 0, batch, "the requests of seq_lens");
-  llvm::Error first = llvm::Error::success();
-  for (llvm::Error &error : errors) {
-    if (first)
-      llvm::consumeError(std::move(error));
-    else
-      first = std::move(error);
-  }
+  if (!table.given() && !indptr.given())
+    require("k", k, 0, batch, "the requests of seq_lens");
   if (first)
     return first;
   if (scalar("num_splits", 0) < 0)

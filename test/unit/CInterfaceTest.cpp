@@ -406,6 +406,41 @@ TEST(CInterfaceTest, AGPUThatIsNotThere) {
   EXPECT_EQ(engine.isSupported(spec).code(), MLA_E_UNSUPPORTED);
 }
 
+TEST(CInterfaceTest, StagesOfWhatIsNotLoaded) {
+  std::vector<std::string> failures;
+  mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+    options.log_user = &failures;
+    options.log = [](void *user, const mla_log *event) {
+      if (event->event == MLA_EVENT_COMPILE_FAILED)
+        static_cast<std::vector<std::string> *>(user)->push_back(
+            event->message);
+    };
+  });
+  auto tile = engine.compile(smallSpec(), "tile");
+  ASSERT_TRUE(tile) << tile.status().message();
+  EXPECT_NE(tile->find("mla.for_work"), std::string::npos);
+  auto code = engine.compile(tile->c_str(), "edited.mlir", "asm");
+  ASSERT_TRUE(code) << code.status().message();
+  EXPECT_NE(code->find("decode"), std::string::npos);
+  EXPECT_EQ(countersOf(engine).kernels_in_memory, 0u);
+
+  auto bad = engine.compile("func.func @f(", "edited.mlir", "asm");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.status().code(), MLA_E_COMPILE);
+  EXPECT_STREQ(bad.status()->stage, "parse");
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures[0].find("edited.mlir:1"), std::string::npos);
+  for (const char *stage : {"nonsense", "ptx"}) {
+    auto none = engine.compile(smallSpec(), stage);
+    ASSERT_FALSE(none) << stage;
+    EXPECT_NE(std::string(none.status().message()).find(stage),
+              std::string::npos);
+  }
+  EXPECT_EQ(
+      mla_compile(engine.get(), nullptr, "tile", nullptr, nullptr, nullptr),
+      MLA_E_INVALID);
+}
+
 //===----------------------------------------------------------------------===//
 // Keys against arguments
 //===----------------------------------------------------------------------===//

@@ -9,16 +9,28 @@
 #include "FakeCudaCalls.h"
 
 namespace fake_driver {
-FakeCuda state;
+// Never destroyed: hosts call until the very end, and get an error.
+FakeCuda &state = *new FakeCuda;
+static bool isShutDown = false;
+namespace {
+struct ShutDown {
+  ~ShutDown() { isShutDown = true; }
+};
+} // namespace
+static ShutDown shutDown;
 thread_local std::vector<ContextHandle> contextStack;
 thread_local CaptureMode captureMode = CaptureMode::Global;
 static int anyEvent, anyGraph, anyExec; // their addresses are the handles
 
 Result begin(const char *name, bool needsContext) {
+  if (isShutDown)
+    return Deinitialized;
   ++state.calls[name];
   auto failure = state.failures.find(name);
   if (failure != state.failures.end())
     return failure->second;
+  if (needsContext && state.isLost)
+    return LaunchFailed;
   bool has = !contextStack.empty() && contextStack.back();
   return needsContext && !has ? InvalidContext : Success;
 }
@@ -30,8 +42,22 @@ Result begin(const char *name, bool needsContext) {
 namespace {
 struct FakeStream {
   bool capturing = false;
+  bool isGlobal = false, isBroken = false; ///< of the capture
 };
 } // namespace
+static std::set<FakeStream *> &capturing = *new std::set<FakeStream *>;
+
+Result beginUnsafe(const char *name, bool needsContext) {
+  Result failure = begin(name, needsContext);
+  if (captureMode == CaptureMode::Relaxed)
+    return failure;
+  for (FakeStream *stream : capturing)
+    if (stream->isGlobal) {
+      stream->isBroken = true;
+      failure = CaptureUnsupported;
+    }
+  return failure;
+}
 
 Result streamCreate(StreamHandle *stream, unsigned flags) {
   FAKE_IN_CONTEXT(cuStreamCreate);
@@ -59,14 +85,21 @@ Result streamIsCapturing(StreamHandle stream, CaptureStatus *status) {
 }
 Result streamBeginCapture(StreamHandle stream, CaptureMode mode) {
   FAKE_IN_CONTEXT(cuStreamBeginCapture);
-  if (mode != CaptureMode::ThreadLocal)
+  if (mode == CaptureMode::Relaxed)
     return InvalidValue;
-  handle<FakeStream *>(stream)->capturing = true;
+  auto *capture = handle<FakeStream *>(stream);
+  *capture = {true, mode == CaptureMode::Global, false};
+  capturing.insert(capture);
   return Success;
 }
 Result streamEndCapture(StreamHandle stream, GraphHandle *graph) {
   FAKE_IN_CONTEXT(cuStreamEndCapture);
-  handle<FakeStream *>(stream)->capturing = false;
+  auto *capture = handle<FakeStream *>(stream);
+  bool isBroken = capture->isBroken;
+  *capture = {};
+  capturing.erase(capture);
+  if (isBroken)
+    return CaptureInvalidated;
   ++fake.graphs;
   *graph = handle<GraphHandle>(&anyGraph);
   return Success;

@@ -41,12 +41,16 @@ struct FakeCuda {
   int sharedBytesOptin = 232448;
   int staticSharedBytes = 0;
   int maxThreads = 1024;
+  /// Half of it is free.
   size_t memoryBytes = size_t(1) << 30;
   std::string infoLog = "ptxas info : Used 8 registers";
   std::string errorLog;
   std::set<std::string> missing;          ///< symbols
   std::map<std::string, Result> failures; ///< by the driver's name of the call
-  std::vector<size_t> parameterBytes = {8, 8, 4};
+  /// Of each kernel; none where a host's own kernels are launched.
+  std::vector<size_t> parameterBytes = std::getenv("FAKE_CUDA_VERSION")
+                                           ? std::vector<size_t>()
+                                           : std::vector<size_t>{8, 8, 4};
   std::vector<float> milliseconds; ///< of the next timings
 
   bool cacheHits = false; ///< linked before: without the assembler's words
@@ -54,8 +58,10 @@ struct FakeCuda {
   // What it was asked.
   std::set<std::string> linked;
   std::map<std::string, int> calls;
+  size_t usedBytes = 0; ///< by buffers and libraries
   int contexts = 0, links = 0, libraries = 0, buffers = 0, streams = 0,
       events = 0, graphs = 0;
+  bool isLost = false;     ///< a kernel named "stop" was launched
   bool terminated = false; ///< PTX came with its final zero
   bool verbose = false, lineInfo = false;
   int dynamicShared = -1; ///< last value set

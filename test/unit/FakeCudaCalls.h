@@ -24,12 +24,24 @@ MLA_CUDA_REQUIRED_FUNCTIONS(MLA_FAKE_DECLARE)
 MLA_CUDA_OPTIONAL_FUNCTIONS(MLA_FAKE_DECLARE)
 #undef MLA_FAKE_DECLARE
 
-extern FakeCuda state;
+extern FakeCuda &state;
 extern thread_local std::vector<ContextHandle> contextStack;
 extern thread_local CaptureMode captureMode;
 
 /// Counts a call and gives the failure that a test asked for.
 Result begin(const char *name, bool needsContext);
+/// How calls begin that a global capture forbids all threads but relaxed ones:
+/// they fail, and break it.
+Result beginUnsafe(const char *name, bool needsContext);
+
+/// Takes device memory, if there is as much.
+inline bool takeMemory(size_t bytes) {
+  if (bytes > state.memoryBytes / 2 - state.usedBytes)
+    return false;
+  state.usedBytes += bytes;
+  return true;
+}
+inline constexpr size_t kLibraryBytes = 64 << 10;
 
 template <typename Handle, typename T> Handle handle(T *object) {
   return reinterpret_cast<Handle>(object);
@@ -50,6 +62,18 @@ inline void write(char *to, size_t bytes, const std::string &text) {
   std::lock_guard lock(state.mutex);                                           \
   FakeCuda &fake = state;                                                      \
   if (Result failure = begin(#name, false))                                    \
+    return failure;                                                            \
+  (void)fake
+#define FAKE_UNSAFE(name)                                                      \
+  std::lock_guard lock(state.mutex);                                           \
+  FakeCuda &fake = state;                                                      \
+  if (Result failure = beginUnsafe(#name, false))                              \
+    return failure;                                                            \
+  (void)fake
+#define FAKE_UNSAFE_IN_CONTEXT(name)                                           \
+  std::lock_guard lock(state.mutex);                                           \
+  FakeCuda &fake = state;                                                      \
+  if (Result failure = beginUnsafe(#name, true))                               \
     return failure;                                                            \
   (void)fake
 #define FAKE_IN_CONTEXT(name)                                                  \

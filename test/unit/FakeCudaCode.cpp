@@ -10,7 +10,8 @@
 #include "FakeCudaCalls.h"
 
 namespace fake_driver {
-static int loadedFunction, loadedKernel; // their addresses are the handles
+/// Names of kernels; their addresses are the handles of kernels and functions.
+static std::set<std::string> &names = *new std::set<std::string>;
 
 namespace {
 struct FakeLink {
@@ -111,7 +112,7 @@ static std::string textOfImage(const char *image) {
 Result libraryLoadData(LibraryHandle *library, const void *image,
                        LinkOption *options, void **values, unsigned count,
                        int *, void **, unsigned) {
-  FAKE_IN_CONTEXT(cuLibraryLoadData);
+  FAKE_UNSAFE_IN_CONTEXT(cuLibraryLoadData);
   // PTX is text, and a cubin an ELF file.
   auto *bytes = static_cast<const char *>(image);
   FakeLink assembled;
@@ -122,14 +123,17 @@ Result libraryLoadData(LibraryHandle *library, const void *image,
     bytes = assembled.image.data();
   }
   fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
+  if (!takeMemory(kLibraryBytes))
+    return OutOfMemory;
   ++fake.libraries;
   *library = handle<LibraryHandle>(new std::string(textOfImage(bytes)));
   return Success;
 }
 Result libraryUnload(LibraryHandle library) {
-  FAKE(cuLibraryUnload);
+  FAKE_UNSAFE(cuLibraryUnload);
   fake.loadsNotRelaxed += captureMode != CaptureMode::Relaxed;
   --fake.libraries;
+  fake.usedBytes -= kLibraryBytes;
   delete handle<std::string *>(library);
   return Success;
 }
@@ -138,12 +142,13 @@ Result libraryGetKernel(KernelHandle *kernel, LibraryHandle library,
   FAKE(cuLibraryGetKernel);
   if (handle<std::string *>(library)->find(name) == std::string::npos)
     return NotFound;
-  *kernel = handle<KernelHandle>(&loadedKernel);
+  *kernel = handle<KernelHandle>(
+      const_cast<std::string *>(&*names.insert(name).first));
   return Success;
 }
-Result kernelGetFunction(FunctionHandle *function, KernelHandle) {
-  FAKE_IN_CONTEXT(cuKernelGetFunction);
-  *function = handle<FunctionHandle>(&loadedFunction);
+Result kernelGetFunction(FunctionHandle *function, KernelHandle kernel) {
+  FAKE_UNSAFE_IN_CONTEXT(cuKernelGetFunction);
+  *function = handle<FunctionHandle>(handle<std::string *>(kernel));
   return Success;
 }
 Result kernelGetParamInfo(KernelHandle, size_t index, size_t *offset,
@@ -156,7 +161,7 @@ Result kernelGetParamInfo(KernelHandle, size_t index, size_t *offset,
   return Success;
 }
 Result funcLoad(FunctionHandle) {
-  FAKE_IN_CONTEXT(cuFuncLoad);
+  FAKE_UNSAFE_IN_CONTEXT(cuFuncLoad);
   return Success;
 }
 Result funcGetAttribute(int *value, FunctionAttribute attribute,
@@ -196,9 +201,10 @@ Result funcSetAttribute(FunctionHandle, FunctionAttribute attribute,
   fake.dynamicShared = value;
   return Success;
 }
-Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle,
+Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle function,
                       void **parameters, void **) {
   FAKE_IN_CONTEXT(cuLaunchKernelEx);
+  fake.isLost = *handle<std::string *>(function) == "stop";
   FakeCuda::Launch launch;
   launch.config = *config;
   launch.attributes.assign(config->attributes,

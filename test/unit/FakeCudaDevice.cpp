@@ -124,25 +124,32 @@ Result ctxSynchronize() {
   return Success;
 }
 
+/// By address.
+static std::map<DevicePtr, size_t> &bufferBytes =
+    *new std::map<DevicePtr, size_t>;
+
 Result memAlloc(DevicePtr *address, size_t bytes) {
-  FAKE_IN_CONTEXT(cuMemAlloc);
-  if (bytes > fake.memoryBytes)
+  FAKE_UNSAFE_IN_CONTEXT(cuMemAlloc);
+  if (!takeMemory(bytes))
     return OutOfMemory;
   ++fake.buffers;
   // As aligned as the real one's.
   *address = reinterpret_cast<DevicePtr>(
       aligned_alloc(256, (bytes + 255) / 256 * 256));
+  bufferBytes[*address] = bytes;
   return Success;
 }
 Result memFree(DevicePtr address) {
-  FAKE_IN_CONTEXT(cuMemFree);
+  FAKE_UNSAFE_IN_CONTEXT(cuMemFree);
   --fake.buffers;
+  fake.usedBytes -= bufferBytes[address];
+  bufferBytes.erase(address);
   free(reinterpret_cast<void *>(address));
   return Success;
 }
 Result memGetInfo(size_t *free, size_t *total) {
   FAKE_IN_CONTEXT(cuMemGetInfo);
-  *free = fake.memoryBytes / 2;
+  *free = fake.memoryBytes / 2 - fake.usedBytes;
   *total = fake.memoryBytes;
   return Success;
 }

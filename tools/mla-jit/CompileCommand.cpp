@@ -14,6 +14,7 @@
 #include "Command.h"
 #include "Files.h"
 #include "ProblemFlags.h"
+#include "PublicEngine.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -73,32 +74,35 @@ Stages of a GPU (--target cuda, or a chip, which needs no GPU to be there):
         outs().is_displayed())
       return usageError("-o is required: machine code is no text for a "
                         "terminal");
-    auto made = machine.makeEngine();
-    if (!made)
-      return made.takeError();
-    Engine &engine = **made;
-    auto text =
-        hasFile ? compileFile(engine, *stage) : compileFlags(engine, *stage);
+    auto options = machine.options();
+    if (!options)
+      return options.takeError();
+    auto engine = PublicEngine::create(*options);
+    if (!engine)
+      return engine.takeError();
+    auto text = hasFile ? compileFile(**engine) : compileFlags(**engine);
     if (!text)
-      return text.takeError();
+      return machine.explain(text.takeError());
     return writeBytes(out, *text);
   }
 
 private:
-  Expected<std::string> compileFile(Engine &engine, Stage stage) const {
+  Expected<std::string> compileFile(PublicEngine &engine) const {
     auto text = readText(file);
     if (!text)
       return text.takeError();
     Progress progress("compiling");
-    return engine.compile(*text, file, stage);
+    return engine.toExpected(
+        engine->compile(text->c_str(), file.c_str(), emit.c_str()));
   }
 
-  Expected<std::string> compileFlags(Engine &engine, Stage stage) const {
+  Expected<std::string> compileFlags(PublicEngine &engine) const {
     auto problem = flags.makeSpec();
     if (!problem)
       return problem.takeError();
     Progress progress("compiling");
-    auto text = engine.compile(problem->spec, stage);
+    PublicSpec spec(problem->spec);
+    auto text = engine.toExpected(engine->compile(spec.get(), emit.c_str()));
     if (!text)
       return flags.explain(text.takeError());
     return text;

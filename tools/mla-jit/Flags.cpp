@@ -55,16 +55,21 @@ Expected<std::unique_ptr<Engine>> EngineFlags::makeEngine() const {
   if (!asked)
     return asked.takeError();
   auto engine = std::make_unique<Engine>(*asked);
-  if (auto known = engine->target(); !known) {
-    std::string message = toString(known.takeError());
-    StringRef reason = message;
-    if (reason.consume_front("option 'cpu' "))
-      return createStringError("--host-cpu " + reason);
-    if (reason.consume_front("option 'chip': "))
-      return createStringError("--chip: " + reason);
-    return createStringError("--target " + Twine(target) + ": " + reason);
-  }
+  if (auto known = engine->target(); !known)
+    return explain(known.takeError());
   return engine;
+}
+
+Error EngineFlags::explain(Error error) const {
+  std::string message = toString(std::move(error));
+  StringRef reason = message;
+  if (reason.consume_front("option 'cpu' "))
+    return createStringError("--host-cpu " + reason);
+  if (reason.consume_front("option 'chip': "))
+    return createStringError("--chip: " + reason);
+  if (reason.starts_with("stage 'device'"))
+    return createStringError("--target " + Twine(target) + ": " + reason);
+  return createStringError(message);
 }
 
 } // namespace mla_jit

@@ -72,6 +72,8 @@ public:
   /// An engine of a CPU that LLVM knows, or of a GPU that is there or, with
   /// --chip, can be compiled for.
   llvm::Expected<std::unique_ptr<Engine>> makeEngine() const;
+  /// An error of an engine's options in terms of these flags.
+  llvm::Error explain(llvm::Error error) const;
 
 private:
   llvm::cl::SubCommand &sub;

@@ -39,9 +39,13 @@ static constexpr Entry kCommands[] = {
      makeCompileCommand},
     {"verify", "run the whole suite of decodes against the reference",
      makeVerifyCommand},
+    {"verify-runtime", "check streams, graphs, memory and processes on a GPU",
+     makeVerifyRuntimeCommand},
     {"bench",
      "time decode shapes against the peaks of this machine, or others' kernels",
      makeBenchCommand},
+    {"bench-runtime", "time what hosts pay beside the kernels",
+     makeBenchRuntimeCommand},
     {"cache", "keep kernels for host applications, on disk and in archives",
      makeCacheCommand},
     {"doctor", "describe this machine and check that kernels work on it",
@@ -83,7 +87,7 @@ Exit status: 0 done, 1 an error (bad input, a result that misses the reference),
 static void printOverview(raw_ostream &stream) {
   stream << kIntroduction << "Subcommands:\n";
   for (const Entry &entry : kCommands)
-    stream << "  " << left_justify(entry.name, 10) << entry.summary << "\n";
+    stream << "  " << left_justify(entry.name, 16) << entry.summary << "\n";
   stream << kExamples;
 }
 

@@ -118,6 +118,9 @@ public:
   llvm::Error set(std::string_view name, const Tensor &tensor);
   /// Sets a scalar: converted to the argument's type.
   llvm::Error set(std::string_view name, double scalar);
+  /// The same of the argument at a position (KernelInfo::find).
+  llvm::Error setAt(int index, const Tensor &tensor);
+  llvm::Error setAt(int index, double scalar);
 
   bool has(std::string_view name) const { return info->find(name) >= 0; }
   /// The tensor of that name; not given if there is none.
@@ -156,6 +159,7 @@ private:
     };
     bool set = false;
   };
+  const Tensor &tensorOf(std::string_view name) const;
   std::shared_ptr<const KernelInfo> info;
   std::vector<Value> values;
   int workerLimit = 0;

@@ -286,7 +286,8 @@ MLA_API mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec,
 \*===----------------------------------------------------------------------===*/
 
 /* From memory, an archive or the disk, or compiled if the policy lets it, and
-   loaded. *kernel is the caller's to release; null on failure. */
+   loaded. *kernel is the caller's to release, once neither launches nor graphs
+   that captured one need it; null on failure. Leaves captures valid. */
 MLA_API mla_code mla_prepare(mla_engine *engine, const mla_spec *spec,
                              mla_kernel **kernel, mla_status *status);
 /* All of `specs` (structs of specs[0].size each), on several threads. `status`
@@ -338,6 +339,22 @@ MLA_API mla_code mla_kernel_get_info(mla_kernel *kernel, int32_t batch,
 MLA_API mla_code mla_kernel_get_stage(mla_kernel *kernel, const char *stage,
                                       char *content, size_t *bytes,
                                       mla_status *status);
+
+/* The text or bytes of a stage, handed to `write` in one call: compiled for
+   this alone, neither kept nor loaded, so it needs no device where the target
+   has a chip. Stages as of mla_kernel_get_stage, and asm (host), cubin and
+   report (by the device's driver, else by ptxas). A failure that does not fit
+   into `status` is whole in the event of mla_engine_options.log. */
+typedef void (*mla_write)(void *user, const char *content, size_t bytes);
+MLA_API mla_code mla_compile(mla_engine *engine, const mla_spec *spec,
+                             const char *stage, mla_write write, void *user,
+                             mla_status *status);
+/* The same of an MLIR module at any level of the compiler; `name` stands in
+   diagnostics for its file. */
+MLA_API mla_code mla_compile_mlir(mla_engine *engine, const char *mlir,
+                                  const char *name, const char *stage,
+                                  mla_write write, void *user,
+                                  mla_status *status);
 
 /*===----------------------------------------------------------------------===*\
 |* Launches

@@ -150,6 +150,23 @@ public:
       return status;
     return kernels;
   }
+  /// A stage of a compilation that is for this alone.
+  Result<std::string> compile(const mla_spec &spec, const char *stage) {
+    Status status;
+    std::string content;
+    if (mla_compile(handle.get(), &spec, stage, append, &content, status.get()))
+      return status;
+    return content;
+  }
+  Result<std::string> compile(const char *mlir, const char *name,
+                              const char *stage) {
+    Status status;
+    std::string content;
+    if (mla_compile_mlir(handle.get(), mlir, name, stage, append, &content,
+                         status.get()))
+      return status;
+    return content;
+  }
   Status isSupported(const mla_spec &spec) {
     Status status;
     mla_is_supported(handle.get(), &spec, status.get());
@@ -208,6 +225,10 @@ private:
     if (function(handle.get(), &spec, &kernel, status.get()))
       return status;
     return Kernel(kernel);
+  }
+
+  static void append(void *to, const char *content, size_t bytes) {
+    static_cast<std::string *>(to)->append(content, bytes);
   }
 
   struct Destroy {

@@ -56,8 +56,25 @@ static constexpr TensorField kTensors[] = {MLA_FIELD(q),
                                            MLA_FIELD(cp_global_lens)};
 #undef MLA_FIELD
 
+static_assert(std::size(kTensors) == FieldMap::kNumTensors);
 static constexpr const char *kScalars[] = {"softmax_scale", "num_splits",
                                            "window"};
+static_assert(std::size(kScalars) == FieldMap::kNumScalars);
+
+/// The place of a field in kTensors.
+static consteval size_t placeOf(std::string_view name) {
+  size_t place = 0;
+  while (name != kTensors[place].name)
+    ++place;
+  return place;
+}
+
+FieldMap::FieldMap(const KernelInfo &info) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    tensors[i] = info.find(kTensors[i].name);
+  for (size_t i = 0; i < scalars.size(); ++i)
+    scalars[i] = info.find(kScalars[i]);
+}
 
 static bool isField(std::string_view name) {
   return llvm::any_of(kTensors,
@@ -196,64 +213,66 @@ namespace {
 /// Fills in the arguments of one launch.
 class Filler {
 public:
-  Filler(const mla_args &args, const KernelInfo &info, Arguments &arguments)
-      : args(args), info(info), arguments(arguments) {}
+  Filler(const mla_args &args, const FieldMap &fields, Arguments &arguments)
+      : args(args), fields(fields), info(*arguments.kernelInfo()),
+        arguments(arguments) {}
 
   llvm::Error run();
 
 private:
-  const ArgumentInfo *find(std::string_view name) const {
-    int index = info.find(name);
+  /// The argument that a tensor field is; null if the kernel takes none.
+  const ArgumentInfo *argument(size_t place) const {
+    int index = fields.tensors[place];
     return index < 0 ? nullptr : &info.arguments[index];
   }
-  bool isRagged() const { return find("q_offsets"); }
+  bool isRagged() const { return argument(placeOf("q_offsets")); }
   llvm::Error readTensors();
   llvm::Error setTensors();
   llvm::Error setScalars();
   llvm::Error setNamed();
-  Tensor &of(std::string_view name);
-  void splitRope(std::string_view whole, std::string_view rope);
+  void splitRope(size_t whole, size_t rope);
 
   const mla_args &args;
+  const FieldMap &fields;
   const KernelInfo &info;
   Arguments &arguments;
-  std::array<Tensor, std::size(kTensors)> tensors;
+  std::array<Tensor, FieldMap::kNumTensors> tensors;
 };
 
 } // namespace
 
-Tensor &Filler::of(std::string_view name) {
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (name == kTensors[i].name)
-      return tensors[i];
-  llvm_unreachable("a field that is not listed");
-}
-
-void Filler::splitRope(std::string_view whole, std::string_view rope) {
-  const ArgumentInfo *first = find(whole), *second = find(rope);
+void Filler::splitRope(size_t whole, size_t rope) {
+  const ArgumentInfo *first = argument(whole), *second = argument(rope);
   if (first && second)
-    splitColumns(of(whole), of(rope), first->shape[first->rank - 1],
+    splitColumns(tensors[whole], tensors[rope], first->shape[first->rank - 1],
                  second->shape[second->rank - 1]);
 }
 
 llvm::Error Filler::readTensors() {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto &[name, member] = kTensors[i];
-    auto tensor = toTensor(name, args.*member);
+    const mla_tensor &given = args.*member;
+    if (given.dtype == MLA_NONE && given.rank == 0)
+      continue;
+    auto tensor = toTensor(name, given);
     if (!tensor)
       return tensor.takeError();
     tensors[i] = *tensor;
   }
   if (!isRagged())
-    for (const char *name : {"q", "q_rope", "out", "lse"})
-      if (Tensor &tensor = of(name); find(name) && tensor.given())
-        if (llvm::Error error = splitRows(name, tensor, find(name)->rank, args))
+    for (size_t place :
+         {placeOf("q"), placeOf("q_rope"), placeOf("out"), placeOf("lse")})
+      if (const ArgumentInfo *taken = argument(place);
+          taken && tensors[place].given())
+        if (llvm::Error error = splitRows(kTensors[place].name, tensors[place],
+                                          taken->rank, args))
           return error;
-  splitRope("q", "q_rope");
-  splitRope("k", "k_rope");
+  splitRope(placeOf("q"), placeOf("q_rope"));
+  splitRope(placeOf("k"), placeOf("k_rope"));
   // An lse that is not wanted is one without memory.
-  if (Tensor &lse = of("lse"); find("lse") && !lse.given()) {
-    lse = of("out");
+  constexpr size_t kLSE = placeOf("lse");
+  if (Tensor &lse = tensors[kLSE]; argument(kLSE) && !lse.given()) {
+    lse = tensors[placeOf("out")];
     lse.data = nullptr;
     lse.dtype = DType::F32;
     lse.rank -= lse.rank > 0;
@@ -266,7 +285,7 @@ llvm::Error Filler::readTensors() {
 llvm::Error Filler::setTensors() {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const char *name = kTensors[i].name;
-    bool isTaken = find(name);
+    bool isTaken = argument(i);
     if (!isTaken && tensors[i].given())
       return invalid("argument '{0}' requires a spec that has it, but this "
                      "kernel takes none: it got {1}",
@@ -275,31 +294,32 @@ llvm::Error Filler::setTensors() {
       continue;
     if (!tensors[i].given())
       return invalid("argument '{0}' requires a tensor, but got none", name);
-    if (llvm::Error error = arguments.set(name, tensors[i]))
+    if (llvm::Error error = arguments.setAt(fields.tensors[i], tensors[i]))
       return error;
   }
   if (arguments.batch() != args.batch)
     return invalid("argument 'batch' requires that of seq_lens, {0}, but got "
                    "{1}",
                    arguments.batch(), args.batch);
-  if (isRagged() && of("q").shape[0] != args.total_q)
+  int64_t rows = tensors[placeOf("q")].shape[0];
+  if (isRagged() && rows != args.total_q)
     return invalid("argument 'total_q' requires the rows of q, {0}, but got "
                    "{1}",
-                   of("q").shape[0], args.total_q);
+                   rows, args.total_q);
   return llvm::Error::success();
 }
 
 llvm::Error Filler::setScalars() {
-  if (args.window && !find("window"))
+  const double values[] = {args.softmax_scale, double(args.num_splits),
+                           double(args.window)};
+  static_assert(std::size(values) == FieldMap::kNumScalars);
+  if (args.window && fields.scalars.back() < 0)
     return invalid("argument 'window' requires a spec with MLA_MASK_WINDOW, "
                    "but got {0}",
                    args.window);
-  for (auto [name, value] :
-       {std::pair<const char *, double>{"softmax_scale", args.softmax_scale},
-        {"num_splits", args.num_splits},
-        {"window", args.window}})
-    if (find(name))
-      if (llvm::Error error = arguments.set(name, value))
+  for (size_t i = 0; i < std::size(values); ++i)
+    if (fields.scalars[i] >= 0)
+      if (llvm::Error error = arguments.setAt(fields.scalars[i], values[i]))
         return error;
   arguments.limitWorkers(args.max_ctas);
   return llvm::Error::success();
@@ -337,8 +357,9 @@ llvm::Error Filler::run() {
   return setNamed();
 }
 
-llvm::Error fillArguments(const mla_args &args, Arguments &arguments) {
-  return Filler(args, *arguments.kernelInfo(), arguments).run();
+llvm::Error fillArguments(const mla_args &args, const FieldMap &fields,
+                          Arguments &arguments) {
+  return Filler(args, fields, arguments).run();
 }
 
 } // namespace mla_jit::capi

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace mla_jit::capi {
@@ -34,9 +35,20 @@ struct SharedState {
 mla_kernel *makeHandle(const mla_engine &engine, std::shared_ptr<Kernel> kernel,
                        const mla_spec &spec);
 
+/// Which arguments of a kernel the fields of mla_args are, found once for all
+/// launches.
+struct FieldMap {
+  static constexpr size_t kNumTensors = 27, kNumScalars = 3;
+  explicit FieldMap(const KernelInfo &info);
+  /// Positions of arguments, or -1, in the order of Arguments.cpp.
+  std::array<int, kNumTensors> tensors;
+  std::array<int, kNumScalars> scalars;
+};
+
 /// The launch that `args` describe, for a kernel; an error names the field that
 /// is wrong, or that the kernel has no use for.
-llvm::Error fillArguments(const mla_args &args, Arguments &arguments);
+llvm::Error fillArguments(const mla_args &args, const FieldMap &fields,
+                          Arguments &arguments);
 
 } // namespace mla_jit::capi
 
@@ -57,6 +69,16 @@ struct mla_kernel {
   std::shared_ptr<mla_jit::Kernel> kernel;
   std::shared_ptr<mla_jit::capi::SharedState> shared;
   bool isScheduleGiven = false;
+
+  /// Found by the first launch: most handles of a hit in memory never launch.
+  const mla_jit::capi::FieldMap &fields() {
+    std::call_once(fieldsFound, [&] { foundFields.emplace(*kernel->info()); });
+    return *foundFields;
+  }
+
+private:
+  std::once_flag fieldsFound;
+  std::optional<mla_jit::capi::FieldMap> foundFields;
 };
 
 struct mla_archive {

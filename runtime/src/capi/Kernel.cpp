@@ -98,23 +98,21 @@ mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
   return report(status, copyText(*found, content, bytes));
 }
 
-static llvm::Error launch(const Kernel &kernel, void *stream,
-                          const mla_args *args) {
-  auto given = readStruct(args, "args");
-  if (!given)
-    return given.takeError();
+static llvm::Error launch(mla_kernel &handle, void *stream,
+                          const mla_args &given) {
+  const Kernel &kernel = *handle.kernel;
   Arguments arguments(kernel.info());
-  if (llvm::Error error = fillArguments(*given, arguments))
+  if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;
   size_t needed =
-      kernel.workspaceBound(given->batch, given->total_q, given->num_splits);
-  if (given->workspace_bytes < needed)
+      kernel.workspaceBound(given.batch, given.total_q, given.num_splits);
+  if (given.workspace_bytes < needed)
     return fail(FailureKind::Workspace,
                 llvm::formatv("argument 'workspace_bytes' requires {0}, but "
                               "got {1}",
-                              needed, given->workspace_bytes)
+                              needed, given.workspace_bytes)
                     .str());
-  if (given->flags & MLA_LAUNCH_CHECK) {
+  if (given.flags & MLA_LAUNCH_CHECK) {
     if (!kernel.info()->chip.empty())
       return unsupported("argument 'flags' requires no MLA_LAUNCH_CHECK for a "
                          "kernel of a GPU: its tensors cannot be read here");
@@ -122,17 +120,28 @@ static llvm::Error launch(const Kernel &kernel, void *stream,
       return error;
   }
   // Nothing to compute, and null pointers are legal.
-  if (given->batch == 0 || given->total_q == 0)
+  if (given.batch == 0 || given.total_q == 0)
     return arguments.check();
-  return kernel.launch(arguments, given->workspace, given->workspace_bytes,
+  return kernel.launch(arguments, given.workspace, given.workspace_bytes,
                        stream);
+}
+
+static llvm::Error launch(mla_kernel &handle, void *stream,
+                          const mla_args *args) {
+  if (llvm::Error error = checkStruct(args, "args"))
+    return error;
+  // Of this very header, as nearly always: 2 KB that need no copy.
+  if (args->size == sizeof(mla_args))
+    return launch(handle, stream, *args);
+  auto given = readStruct(args, "args");
+  return given ? launch(handle, stream, *given) : given.takeError();
 }
 
 mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
                     mla_status *status) {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
-  if (llvm::Error error = launch(*handle->kernel, stream, args)) {
+  if (llvm::Error error = launch(*handle, stream, args)) {
     ++handle->shared->failures;
     return report(status, std::move(error));
   }

@@ -73,6 +73,7 @@ enum Result : int {
   SystemDriverMismatch = 803,
   MPSClientTerminated = 810,
   CaptureUnsupported = 900,
+  CaptureInvalidated = 901,
   CaptureWrongThread = 908,
   ExternalDevice = 911,
   InvalidClusterSize = 912,

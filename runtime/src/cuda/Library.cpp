@@ -224,6 +224,7 @@ Error Function::allowDynamicShared(int64_t bytes) const {
     return Error::success();
   // Always set, not only above 48 KiB: the static part counts there as well.
   const Driver &driver = context().driver();
+  RelaxedCaptureScope relaxed(driver);
   if (Error error = driver.check(
           driver.call().funcSetAttribute(
               function, FunctionAttribute::MaxDynamicSharedBytes,

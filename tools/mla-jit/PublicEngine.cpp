@@ -1,0 +1,141 @@
+//===- PublicEngine.cpp ---------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PublicEngine.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <climits>
+
+namespace mla_jit {
+
+//===----------------------------------------------------------------------===//
+// Specs
+//===----------------------------------------------------------------------===//
+
+static int32_t toPublic(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+    return MLA_F32;
+  case DType::F16:
+    return MLA_F16;
+  case DType::BF16:
+    return MLA_BF16;
+  case DType::I32:
+    return MLA_I32;
+  case DType::I64:
+    return MLA_I64;
+  case DType::None:
+    return MLA_NONE;
+  }
+  return MLA_NONE;
+}
+
+static int32_t toPublic(KVLayout layout) {
+  switch (layout) {
+  case KVLayout::Dense:
+    return MLA_TABLE_NONE;
+  case KVLayout::Paged:
+    return MLA_TABLE_DENSE;
+  case KVLayout::CSR:
+    return MLA_TABLE_CSR;
+  }
+  return MLA_TABLE_NONE;
+}
+
+/// What does not fit stays out of every range.
+static int32_t toPublic(int64_t number) {
+  return static_cast<int32_t>(std::clamp<int64_t>(number, INT_MIN, INT_MAX));
+}
+
+PublicSpec::PublicSpec(const Spec &from) : spec(mla::make<mla_spec>()) {
+  spec.q_dtype = toPublic(from.qDType);
+  spec.kv_dtype = toPublic(from.kvDType);
+  spec.out_dtype = toPublic(from.outDType);
+  spec.h_q = toPublic(from.numHeads);
+  spec.h_kv = toPublic(from.numKVHeads);
+  spec.d_qk = toPublic(from.headDim);
+  spec.d_v = toPublic(from.headDimV);
+  spec.d_rope = toPublic(from.ropeDim);
+  spec.table_kind = toPublic(from.layout);
+  spec.page_size = toPublic(from.pageSize);
+  spec.table_dtype = toPublic(from.tableDType);
+  spec.length_dtype = toPublic(from.lengthDType);
+  spec.queries = toPublic(from.queries);
+  if (from.mask != "none")
+    spec.mask = MLA_MASK_CAUSAL;
+  if (from.mask == "sliding_window")
+    spec.mask |= MLA_MASK_WINDOW;
+  auto add = [&](bool isAsked, uint32_t feature) {
+    if (isAsked)
+      spec.features |= feature;
+  };
+  add(from.raggedQ, MLA_FEATURE_RAGGED_Q);
+  add(from.tableRows, MLA_FEATURE_TABLE_ROWS);
+  add(from.rowLocalSplits, MLA_FEATURE_BATCH_INVARIANT);
+  add(!from.alignedStrides, MLA_FEATURE_UNALIGNED_KV);
+
+  for (const auto &[name, type] : from.scoreArguments)
+    scoreMod += (scoreMod.empty() ? "(%" : ", %") + name + ": " + type;
+  if (!scoreMod.empty())
+    scoreMod += ")\n";
+  scoreMod += from.scoreBody;
+  if (!scoreMod.empty())
+    spec.score_mod = scoreMod.c_str();
+  schedule = from.schedule;
+  if (!schedule.empty())
+    spec.schedule = schedule.c_str();
+}
+
+//===----------------------------------------------------------------------===//
+// Engines
+//===----------------------------------------------------------------------===//
+
+/// "host:znver4", "cuda", "cuda:sm_90a".
+static std::string targetName(const EngineOptions &options) {
+  bool isHost = options.target == TargetKind::Host;
+  const std::string &name = isHost ? options.cpu : options.chip;
+  return std::string(isHost ? "host" : "cuda") +
+         (name.empty() ? "" : ":" + name);
+}
+
+llvm::Expected<std::unique_ptr<PublicEngine>>
+PublicEngine::create(const EngineOptions &from) {
+  std::unique_ptr<PublicEngine> made(new PublicEngine);
+  std::string target = targetName(from);
+  auto options = mla::make<mla_engine_options>();
+  options.target = target.c_str();
+  options.device = from.device;
+  options.num_sms = from.numWorkers;
+  options.cache_dir = ""; // what is asked for is compiled
+  options.log = keep;
+  options.log_user = made.get();
+  auto engine = mla::Engine::create(options);
+  if (!engine)
+    return made->toError(engine.status());
+  made->engine.emplace(std::move(*engine));
+  return made;
+}
+
+void PublicEngine::keep(void *self, const mla_log *event) {
+  if (event->event != MLA_EVENT_COMPILE_FAILED)
+    return;
+  auto *engine = static_cast<PublicEngine *>(self);
+  std::lock_guard lock(engine->mutex);
+  engine->lastFailure = event->message;
+}
+
+llvm::Error PublicEngine::toError(const mla::Status &status) {
+  std::lock_guard lock(mutex);
+  bool isPart = llvm::StringRef(lastFailure).starts_with(status.message());
+  return llvm::createStringError(isPart ? lastFailure
+                                        : std::string(status.message()));
+}
+
+} // namespace mla_jit

@@ -1,0 +1,347 @@
+//===- RuntimeBench.cpp ---------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeBench.h"
+
+#include "RuntimeHost.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <dlfcn.h>
+#include <thread>
+
+using namespace llvm;
+
+namespace mla_jit {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+static double medianOf(std::vector<double> times) {
+  llvm::sort(times);
+  return times[times.size() / 2];
+}
+
+/// Seconds a call, the median over rounds of so many calls.
+static double secondsACall(int rounds, int calls, function_ref<void()> call) {
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    auto start = Clock::now();
+    for (int i = 0; i < calls; ++i)
+      call();
+    times.push_back(secondsSince(start) / calls);
+  }
+  return medianOf(std::move(times));
+}
+
+static Error toError(const mla::Status &status, const Twine &what) {
+  return status ? Error::success()
+                : createStringError(what + ": " + status.message());
+}
+
+namespace {
+
+class Bench {
+public:
+  explicit Bench(const RuntimeBenchOptions &options) : options(options) {}
+  Expected<std::vector<RuntimeFigure>> run();
+
+private:
+  mla::Engine makeEngine(const char *directory) const;
+  mla_spec spec(int number = 0) const;
+  Error timeCold();
+  Error timeDisk();
+  Error timeMemory();
+  Error timeThreads();
+  Error timeChecks();
+  Error timeLibrary();
+  void add(std::string name, double seconds, double goal,
+           std::string note = "") {
+    figures.push_back({std::move(name), seconds, goal, std::move(note)});
+  }
+
+  const RuntimeBenchOptions &options;
+  std::vector<RuntimeFigure> figures;
+};
+
+} // namespace
+
+mla::Engine Bench::makeEngine(const char *directory) const {
+  auto asked = mla::make<mla_engine_options>();
+  asked.target = options.onGPU ? "cuda" : "host";
+  asked.device = options.device;
+  asked.memory_entries = std::max(options.specs, 64);
+  asked.cache_dir = directory;
+  auto engine = mla::Engine::create(asked);
+  if (!engine)
+    report_fatal_error(engine.status().message());
+  return std::move(*engine);
+}
+
+/// DeepSeek-V3's decode for 16 heads and more.
+mla_spec Bench::spec(int number) const {
+  auto spec = mla::make<mla_spec>();
+  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
+  spec.h_q = 16 + number;
+  spec.h_kv = 1;
+  spec.d_qk = 576;
+  spec.d_v = 512;
+  spec.page_size = 64;
+  spec.table_kind = MLA_TABLE_DENSE;
+  spec.mask = MLA_MASK_CAUSAL;
+  return spec;
+}
+
+static std::string partsOf(const mla_kernel_info &info) {
+  return formatv("{0:F1} ms of it compiling, {1:F2} ms loading",
+                 info.compile_seconds * 1e3, info.load_seconds * 1e3);
+}
+
+Error Bench::timeCold() {
+  mla::Engine engine = makeEngine("");
+  auto start = Clock::now();
+  auto kernel = engine.prepare(spec());
+  double seconds = secondsSince(start);
+  if (!kernel)
+    return toError(kernel.status(), "mla_prepare");
+  add("prepare, cold", seconds, 0, partsOf(*kernel->info()));
+  return Error::success();
+}
+
+Error Bench::timeDisk() {
+  SmallString<128> directory;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("mla-jit-bench", directory))
+    return createStringError("a temporary directory: " + error.message());
+  mla::Engine engine = makeEngine(directory.c_str());
+  std::vector<double> ours, loads;
+  Error failure = Error::success();
+  for (int round = 0; round < 16 && !failure; ++round) {
+    auto start = Clock::now();
+    auto kernel = engine.prepare(spec());
+    double seconds = secondsSince(start);
+    if (!kernel) {
+      failure = toError(kernel.status(), "mla_prepare");
+      break;
+    }
+    mla_kernel_info info = *kernel->info();
+    kernel = mla::Kernel();
+    (void)engine.trim();
+    if (round == 0)
+      continue; // compiled
+    if (info.origin != MLA_ORIGIN_DISK)
+      failure = createStringError("a kernel that was stored was not found");
+    loads.push_back(info.load_seconds);
+    ours.push_back(seconds - info.load_seconds);
+  }
+  sys::fs::remove_directories(directory);
+  if (failure)
+    return failure;
+  add("prepare, from disk", medianOf(ours), 2e-3, "without loading");
+  add("loading", medianOf(loads), 0,
+      options.onGPU ? "the driver's part" : "the linker's part");
+  return Error::success();
+}
+
+Error Bench::timeMemory() {
+  mla::Engine engine = makeEngine("");
+  mla_spec asked = spec();
+  auto kernel = engine.prepare(asked);
+  if (!kernel)
+    return toError(kernel.status(), "mla_prepare");
+  double seconds = secondsACall(9, 20000, [&] {
+    mla_kernel *again = nullptr;
+    mla_prepare(engine.get(), &asked, &again, nullptr);
+    mla_kernel_release(again);
+  });
+  add("prepare, in memory", seconds, 1e-6);
+  return Error::success();
+}
+
+Error Bench::timeThreads() {
+  constexpr int kGets = 20000;
+  mla::Engine engine = makeEngine("");
+  std::vector<mla_spec> specs;
+  for (int i = 0; i < options.specs; ++i)
+    specs.push_back(spec(i));
+  auto kernels = engine.prepare(specs);
+  if (!kernels)
+    return toError(kernels.status(), "mla_prepare_many");
+  double alone = 0;
+  for (int count : {1, 8}) {
+    auto work = [&](int thread) {
+      for (int i = 0; i < kGets; ++i) {
+        mla_kernel *kernel = nullptr;
+        mla_prepare(engine.get(), &specs[(thread * 7 + i) % specs.size()],
+                    &kernel, nullptr);
+        mla_kernel_release(kernel);
+      }
+    };
+    std::vector<std::thread> threads;
+    auto start = Clock::now();
+    for (int thread = 0; thread < count; ++thread)
+      threads.emplace_back(work, thread);
+    for (std::thread &thread : threads)
+      thread.join();
+    double seconds = secondsSince(start) / kGets / count;
+    if (count == 1)
+      alone = seconds;
+    std::string note = formatv("{0} specs", specs.size());
+    if (count > 1)
+      note += formatv(", {0:F1} times as many a second as by 1 thread, {1} "
+                      "processors",
+                      alone / seconds, std::thread::hardware_concurrency());
+    add(formatv("prepare, {0} thread{1}", count, count > 1 ? "s" : ""), seconds,
+        0, std::move(note));
+  }
+  return Error::success();
+}
+
+static mla_tensor noRows(int32_t dtype, std::initializer_list<int64_t> shape) {
+  mla_tensor tensor = {};
+  tensor.dtype = dtype;
+  tensor.rank = static_cast<int32_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), tensor.shape);
+  int64_t stride = 1;
+  for (int dim = tensor.rank; dim-- > 0; stride *= tensor.shape[dim])
+    tensor.stride[dim] = stride;
+  return tensor;
+}
+
+/// A launch of no requests is all checks and no work.
+Error Bench::timeChecks() {
+  mla::Engine engine = makeEngine("");
+  mla_spec asked = spec();
+  auto kernel = engine.prepare(asked);
+  if (!kernel)
+    return toError(kernel.status(), "mla_prepare");
+  auto args = mla::make<mla_args>();
+  args.q_len = 1;
+  args.q = noRows(MLA_BF16, {0, asked.h_q, asked.d_qk});
+  args.k = noRows(MLA_BF16, {0, asked.page_size, 1, asked.d_qk});
+  args.out = noRows(MLA_BF16, {0, asked.h_q, asked.d_v});
+  args.lse = noRows(MLA_F32, {0, asked.h_q});
+  args.seq_lens = noRows(MLA_I32, {0});
+  args.table = noRows(MLA_I32, {0, 128});
+  args.softmax_scale = 0.1f;
+  // Page tables have a width, also those of no request.
+  args.table.stride[0] = 128;
+  auto sizes = engine.sizes(asked, 0, 0);
+  if (!sizes)
+    return toError(sizes.status(), "mla_sizes_for");
+  args.workspace_bytes = sizes->workspace_bytes;
+  if (mla::Status status = kernel->launch(args); !status)
+    return toError(status, "mla_launch");
+  double seconds = secondsACall(
+      9, 20000, [&] { mla_launch(kernel->get(), nullptr, &args, nullptr); });
+  add("launch, checks alone", seconds, 1e-6);
+  return Error::success();
+}
+
+Error timeLibraryLoad(const std::string &library) {
+  auto start = Clock::now();
+  if (!::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL))
+    return createStringError(::dlerror());
+  outs() << formatv("{0:F9}\n", secondsSince(start));
+  return Error::success();
+}
+
+Error Bench::timeLibrary() {
+  if (options.library.empty())
+    return Error::success();
+  std::string program = sys::fs::getMainExecutable(
+      nullptr, reinterpret_cast<void *>(&timeLibraryLoad));
+  SmallString<128> output;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("mla-jit-load", "txt", output))
+    return createStringError("a temporary file: " + error.message());
+  FileRemover remove(output);
+  std::vector<double> times;
+  for (int round = 0; round < 9; ++round) {
+    StringRef arguments[] = {program, "bench-runtime", "--load",
+                             options.library};
+    std::string message;
+    int rc = sys::ExecuteAndWait(program, arguments, std::nullopt,
+                                 {StringRef(), StringRef(output), std::nullopt},
+                                 /*SecondsToWait=*/60, 0, &message);
+    auto printed = MemoryBuffer::getFile(output);
+    double seconds = 0;
+    if (rc || !printed || (*printed)->getBuffer().trim().getAsDouble(seconds))
+      return createStringError("--library '" + options.library +
+                               "' could not be loaded " + message);
+    times.push_back(seconds);
+  }
+  add("loading the library", medianOf(times), 20e-3);
+  return Error::success();
+}
+
+/// The launch call on a GPU that has nothing to wait for.
+static Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
+  constexpr int kRounds = 21, kCalls = 100; // fewer than the driver queues
+  auto host = RuntimeHost::open(device);
+  if (!host)
+    return host.takeError();
+  Check check;
+  mla::Engine engine = (*host)->makeEngine();
+  DecodeStep step(check, **host, engine,
+                  check.get(engine.prepare((*host)->spec()), "mla_prepare"));
+  step.run(kShortLengths);
+  if (!check.ok())
+    return createStringError(check.text());
+  auto scope = (*host)->context()->enter();
+  if (!scope)
+    return scope.takeError();
+  std::vector<double> times, driverTimes;
+  for (int round = 0; round < kRounds; ++round) {
+    times.push_back(secondsACall(1, kCalls, [&] {
+      mla_launch(step.kernel.get(), step.stream().handle(), &step.args,
+                 nullptr);
+    }));
+    step.results(); // waits
+    driverTimes.push_back(secondsACall(1, kCalls, [&] {
+      check.require((*host)->delay(step.stream(), /*nanoseconds=*/0));
+    }));
+    step.results();
+  }
+  auto info = check.get(step.kernel.info(), "mla_kernel_get_info");
+  if (!check.ok())
+    return createStringError(check.text());
+  figures.push_back({"launch", medianOf(times), 3e-6,
+                     formatv("the call, of {0} kernels", info.num_entries)});
+  figures.push_back({"launch of one kernel", medianOf(driverTimes), 0,
+                     "with a single parameter: the driver's part"});
+  return Error::success();
+}
+
+Expected<std::vector<RuntimeFigure>> Bench::run() {
+  for (Error (Bench::*part)() :
+       {&Bench::timeLibrary, &Bench::timeCold, &Bench::timeDisk,
+        &Bench::timeMemory, &Bench::timeThreads, &Bench::timeChecks})
+    if (Error error = (this->*part)())
+      return std::move(error);
+  if (options.onGPU)
+    if (Error error = timeDeviceLaunch(options.device, figures))
+      return std::move(error);
+  return std::move(figures);
+}
+
+Expected<std::vector<RuntimeFigure>>
+benchRuntime(const RuntimeBenchOptions &options) {
+  return Bench(options).run();
+}
+
+} // namespace mla_jit
