@@ -18,9 +18,11 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using llvm::createStringError;
@@ -34,6 +36,9 @@ struct ContainedThread {
   using Call = ContainedCall::State;
   static thread_local Call *current;
   static void handleFatalError(void *, const char *reason, bool);
+  static void handleBadAlloc(void *, const char *reason, bool);
+  [[noreturn]] static void endWithoutMemory(Call &call);
+  static llvm::Error runBody(Call &call);
   static void *run(void *argument);
 };
 } // namespace mlir::mla
@@ -56,6 +61,7 @@ static void waitAtExit() {
 
 static void install() {
   llvm::install_fatal_error_handler(ContainedThread::handleFatalError);
+  llvm::install_bad_alloc_error_handler(ContainedThread::handleBadAlloc);
   // A child process has none of the threads.
   pthread_atfork(nullptr, nullptr, [] { busyThreads = 0; });
 }
@@ -73,6 +79,7 @@ struct mla::ContainedCall::State {
   std::string stage;
   bool finished = false;
   std::optional<std::string> failure; // errors pass between threads as text
+  bool outOfMemory = false;
   std::atomic<bool> abandoned = false;
 
   // With the mutex held.
@@ -122,12 +129,43 @@ void ContainedThread::handleFatalError(void *, const char *reason, bool) {
   standStill();
 }
 
+/// Of LLVM's own allocations, as by malloc.
+void ContainedThread::handleBadAlloc(void *, const char *reason, bool) {
+  if (current)
+    endWithoutMemory(*current);
+  (void)!::write(STDERR_FILENO, "LLVM ERROR: out of memory\n", 26);
+}
+
+/// Allocates nothing.
+void ContainedThread::endWithoutMemory(Call &call) {
+  {
+    std::lock_guard<std::mutex> lock(call.mutex);
+    --busyThreads;
+    if (!call.abandoned) {
+      call.abandon();
+      call.outOfMemory = true;
+      call.finish(std::nullopt);
+    }
+  }
+  standStill();
+}
+
+/// What is between here and where bad_alloc was thrown was not made to be
+/// unwound: it leaks, and may hold locks.
+llvm::Error ContainedThread::runBody(Call &call) {
+  try {
+    return call.body();
+  } catch (const std::bad_alloc &) {
+    endWithoutMemory(call);
+  }
+}
+
 void *ContainedThread::run(void *argument) {
   // Held for as long as the thread lives, which may be for good.
   auto call = std::move(*static_cast<std::shared_ptr<Call> *>(argument));
   delete static_cast<std::shared_ptr<Call> *>(argument);
   current = call.get();
-  llvm::Error error = call->body();
+  llvm::Error error = runBody(*call);
   // What the body owns goes before anyone hears that it is done.
   call->body = nullptr;
   std::optional<std::string> failure;
@@ -182,6 +220,8 @@ llvm::Error mla::ContainedCall::wait(std::chrono::milliseconds timeLimit) {
                                  "': not done within the time limit of " +
                                  llvm::Twine(timeLimit.count()) + " ms");
   }
+  if (state->outOfMemory)
+    return llvm::make_error<OutOfMemoryError>(state->stage);
   if (state->failure)
     return createStringError(*state->failure);
   return llvm::Error::success();
@@ -192,6 +232,14 @@ llvm::Error mla::runContained(llvm::StringRef stage,
                               std::chrono::milliseconds timeLimit) {
   auto call = ContainedCall::start(stage, std::move(body));
   return call ? call->wait(timeLimit) : call.takeError();
+}
+
+char mla::OutOfMemoryError::ID;
+void mla::OutOfMemoryError::log(llvm::raw_ostream &stream) const {
+  stream << "stage '" << stage << "': requires more memory than there is";
+}
+std::error_code mla::OutOfMemoryError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::not_enough_memory);
 }
 
 llvm::Error mla::inStage(llvm::StringRef stage, llvm::Error error) {

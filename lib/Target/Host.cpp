@@ -9,6 +9,7 @@
 #include "mla/Target/Host.h"
 #include "PassPipeline.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Target/Contained.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -119,6 +120,7 @@ mla::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
 
+  prepareContext(context);
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, "mla_kernel");
   if (!result)
@@ -167,5 +169,7 @@ llvm::Expected<std::string> mla::emitMachineCode(llvm::Module &module,
     return llvm::createStringError(
         "the target emits no machine code of this form");
   passes.run(module);
+  if (llvm::Error error = takeDiagnostics(module.getContext()))
+    return std::move(error);
   return code.str().str();
 }

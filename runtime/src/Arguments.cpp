@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using llvm::createStringError;
 using llvm::formatv;
@@ -37,9 +38,17 @@ int KernelInfo::find(std::string_view name) const {
 
 Arguments::Arguments(std::shared_ptr<const KernelInfo> info)
     : info(std::move(info)), values(this->info->arguments.size()) {
-  // Automatic unless set.
-  if (int index = this->info->find("num_splits"); index >= 0)
-    values[index].set = true;
+  // What they are unless set: automatic, not early, base e, -inf.
+  setDefault("num_splits", 0);
+  setDefault("pdl_trigger", 0);
+  setDefault("lse_scale", 1);
+  setDefault("lse_empty", -std::numeric_limits<double>::infinity());
+}
+
+void Arguments::setDefault(std::string_view name, double scalar) {
+  int index = info->find(name);
+  if (index >= 0 && !info->arguments[index].isTensor)
+    llvm::consumeError(set(name, scalar));
 }
 
 llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
@@ -153,6 +162,10 @@ double Arguments::scalar(std::string_view name, double fallback) const {
 
 int64_t Arguments::batch() const { return tensorOf("seq_lens").shape[0]; }
 
+bool Arguments::isEmpty() const {
+  return (info->isMerge ? tensor("out").shape[0] : batch()) == 0;
+}
+
 int64_t Arguments::maxItems() const {
   const Tensor &q = tensorOf("q");
   int64_t unit = info->blockM * info->rowBlocks; // rows of neighbouring blocks
@@ -174,6 +187,19 @@ static llvm::Error checkDim(std::string_view name, const Tensor &tensor,
       name, dim, want, why, tensor.describe());
 }
 
+llvm::Error Arguments::checkMerge() const {
+  Tensor parts = tensor("parts");
+  int64_t rows = tensor("out").shape[0];
+  if (llvm::Error error = checkDim("lse_parts", tensor("lse_parts"), 0,
+                                   parts.shape[0], "the parts"))
+    return error;
+  for (auto [name, dim] : {std::pair{"parts", 1}, {"lse_parts", 1}, {"lse", 0}})
+    if (llvm::Error error =
+            checkDim(name, tensor(name), dim, rows, "the rows of out"))
+      return error;
+  return llvm::Error::success();
+}
+
 llvm::Error Arguments::check() const {
   for (size_t i = 0; i < values.size(); ++i) {
     const ArgumentInfo &argument = info->arguments[i];
@@ -181,6 +207,8 @@ llvm::Error Arguments::check() const {
       return invalid("argument '{0}' ({1}) is missing", argument.name,
                      argument.isTensor ? "a tensor" : "a scalar");
   }
+  if (info->isMerge)
+    return checkMerge();
   int64_t batch = this->batch();
   const Tensor &q = tensorOf("q"), &k = tensorOf("k"),
                &table = tensorOf("table"), &indptr = tensorOf("kv_indptr"),

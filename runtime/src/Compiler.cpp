@@ -86,6 +86,9 @@ public:
     });
     if (!module)
       return failure("parse");
+    if (!request.symbol.empty())
+      for (auto func : module->getOps<func::FuncOp>())
+        func.setName(request.symbol);
     if (stage == Stage::Problem)
       return finish(textOf(*module));
     keep(Stage::Problem, *module);
@@ -306,7 +309,7 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
                     target->getL1Bytes(),    target->getL2Bytes()};
 }
 
-/// Compiles for a GPU on a thread where LLVM's fatal errors do no harm.
+/// Compiles on a thread where LLVM's fatal errors do no harm.
 static llvm::Expected<CompileResult> compileContained(CompileRequest request,
                                                       Stage stage) {
   // Errors come out of there as text only.

@@ -22,7 +22,9 @@ namespace mla_jit {
 struct CompileRequest {
   std::string mlir; ///< text at the problem level or below
   std::string name; ///< of the text, for messages
-  std::string cpu;  ///< host
+  /// What the text's one function is called from then on; empty: as there.
+  std::string symbol;
+  std::string cpu; ///< host
   bool rowLocalSplits = false;
 
   std::string chip;            ///< of a GPU; empty: for the host
@@ -60,7 +62,7 @@ llvm::Expected<CompileResult> compile(const CompileRequest &request,
 llvm::Expected<TargetInfo> describeTarget(const std::string &cpu);
 
 /// The problem that a spec describes, as MLIR text: a function "decode" around
-/// one mla.decode.
+/// one mla.decode, or "merge" around one mla.merge.
 llvm::Expected<std::string> buildProblemText(const Spec &spec);
 
 } // namespace mla_jit

@@ -107,8 +107,12 @@ llvm::Error CudaKernel::describeAssembly(std::string log) {
 
 llvm::Error CudaKernel::run(const Arguments &arguments,
                             const LaunchValues &values, void *stream) const {
-  if (arguments.batch() == 0)
+  if (arguments.isEmpty())
     return llvm::Error::success();
+  if (arguments.isDependent() && !info->entries.front().launch.dependent)
+    return llvm::make_error<UnsupportedError>(
+        "argument 'flags' requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
+        "before it waits for the kernel ahead");
   int limit = arguments.maxWorkers();
   std::array<CudaParameters, kMaxEntries> parameters;
   for (auto [e, entry] : llvm::enumerate(info->entries))
@@ -121,7 +125,8 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
     config.block[0] = static_cast<unsigned>(entry.launch.threads);
     config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
     config.stream = static_cast<cuda::StreamHandle>(stream);
-    config.programmaticDependent = entry.launch.dependent;
+    config.programmaticDependent =
+        entry.launch.dependent && (e > 0 || arguments.isDependent());
     if (llvm::Error error =
             cuda::launch(*functions[e], config, parameters[e].pointers()))
       return error;

@@ -117,6 +117,12 @@ llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
   if (!asked)
     return asked.takeError();
   asked->keepStages = true;
+  auto keys = keysOf(spec);
+  if (!keys)
+    return keys.takeError();
+  // The archive's key: the same wherever the code is assembled.
+  asked->symbol = kernelSymbol(spec, isHost() ? "host" : asked->chip,
+                               (*keys)->archive.digest().hex());
   if (isHost())
     return mla_jit::compile(*asked, Stage::Object);
   ContextPtr device = deviceIfAny();

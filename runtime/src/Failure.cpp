@@ -8,6 +8,7 @@
 
 #include "Failure.h"
 #include "cuda/Error.h"
+#include "mla/Target/Contained.h"
 #include "mla_jit/Engine.h"
 
 namespace mla_jit {
@@ -62,6 +63,9 @@ Failure describeFailure(llvm::Error error, FailureKind otherwise) {
       [&](const FailureError &known) { failure = known.failure(); },
       [&](const UnsupportedError &refused) {
         failure = {FailureKind::Unsupported, refused.message()};
+      },
+      [&](const mlir::mla::OutOfMemoryError &memory) {
+        failure = {FailureKind::OutOfMemory, memory.message()};
       },
       [&](const cuda::DriverError &driver) {
         failure = {kindOf(driver.kind()), driver.message(),

@@ -8,6 +8,7 @@
 
 #include "HostKernel.h"
 #include "HostCode.h"
+#include "mla/Target/Contained.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -65,7 +66,8 @@ loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
   std::vector<std::string> symbols;
   for (const KernelInfo::Entry &entry : state->info->entries)
     symbols.push_back(entry.symbol + "_packed");
-  auto code = HostCode::link(object, symbols);
+  auto code = mlir::mla::runContainedFor<HostCode>(
+      "link", [&] { return HostCode::link(object, symbols); });
   if (!code)
     return code.takeError();
   for (void *address : code->addresses())

@@ -193,12 +193,17 @@ llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp module) {
       return described.takeError();
     info->entries.push_back(std::move(*described));
   }
+  info->kvHeads = kernel.getKvHeads();
+  info->group = kernel.getGroup();
+  if (!kernel.getSchedule()) {
+    info->isMerge = true;
+    info->blockM = 1;
+    return info;
+  }
   info->schedule = textOf(kernel.getSchedule());
   info->mask = textOf(kernel.getMask());
   info->rowBlocks = kernel.getSchedule().getRowBlocks();
   info->blockM = kernel.getSchedule().getBlockM();
-  info->kvHeads = kernel.getKvHeads();
-  info->group = kernel.getGroup();
   if (kernel.getSchedule().getSplit() == mla::SplitPolicy::RowLocal)
     info->defaultSplits = mla::kMaxRowLocalSplits;
   return info;

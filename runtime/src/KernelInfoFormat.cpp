@@ -14,7 +14,7 @@ using llvm::createStringError;
 namespace mla_jit {
 
 /// Goes on with each change of what is written below.
-static constexpr uint32_t kFormatVersion = 1;
+static constexpr uint32_t kFormatVersion = 2;
 /// No kernel has more of anything: more is damage.
 static constexpr uint64_t kMaxCount = 4096;
 
@@ -132,8 +132,8 @@ static void transferBuffer(Transfer &t, Buffer &buffer) {
 
 template <typename Transfer, typename Info>
 static void transferInfo(Transfer &t, Info &info) {
-  auto &[arguments, entries, workspace, schedule, mask, chip, blockM, kvHeads,
-         group, rowBlocks, defaultSplits, warnings] = info;
+  auto &[arguments, entries, workspace, isMerge, schedule, mask, chip, blockM,
+         kvHeads, group, rowBlocks, defaultSplits, warnings] = info;
   t.count(arguments);
   for (auto &argument : arguments)
     transferArgument(t, argument);
@@ -143,6 +143,7 @@ static void transferInfo(Transfer &t, Info &info) {
   t.count(workspace);
   for (auto &buffer : workspace)
     transferBuffer(t, buffer);
+  t.number(isMerge);
   t.text(schedule);
   t.text(mask);
   t.text(chip);

@@ -33,12 +33,32 @@ std::string_view toString(KVLayout layout) {
   return "unknown";
 }
 
+std::string_view toString(Operation operation) {
+  return operation == Operation::Decode ? "decode" : "merge";
+}
+
+static llvm::Error checkSymbol(llvm::StringRef symbol) {
+  constexpr size_t kMaxLength = 64;
+  bool isName =
+      llvm::all_of(symbol, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  if (isName && symbol.size() <= kMaxLength &&
+      (symbol.empty() || !llvm::isDigit(symbol.front())))
+    return llvm::Error::success();
+  return createStringError(
+      formatv("spec 'symbol' requires at most {0} letters, digits and '_', no "
+              "digit first, but got '{1}'",
+              kMaxLength, symbol));
+}
+
+static bool isFloat(DType t) {
+  return t == DType::F32 || t == DType::F16 || t == DType::BF16;
+}
+
 /// Checks what the text cannot say or would say badly; the op's verifier does
 /// the rest.
 static llvm::Error checkSpec(const Spec &spec) {
-  auto isFloat = [](DType t) {
-    return t == DType::F32 || t == DType::F16 || t == DType::BF16;
-  };
+  if (llvm::Error error = checkSymbol(spec.symbol))
+    return error;
   auto isInt = [](DType t) { return t == DType::I32 || t == DType::I64; };
   for (auto [name, dtype] : {std::pair{"q_dtype", spec.qDType},
                              {"kv_dtype", spec.kvDType},
@@ -144,7 +164,50 @@ llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
   return names;
 }
 
+/// A merge, whose checks are few: out_dtype, h_q, d_v.
+static llvm::Expected<std::string> buildMergeText(const Spec &spec) {
+  if (llvm::Error error = checkSymbol(spec.symbol))
+    return std::move(error);
+  if (!isFloat(spec.outDType))
+    return createStringError(
+        formatv("spec 'out_dtype' requires bf16, f16 or f32, but got {0}",
+                toString(spec.outDType)));
+  if (spec.numHeads <= 0)
+    return createStringError(formatv(
+        "spec 'h_q' requires a positive number, but got {0}", spec.numHeads));
+  if (spec.headDimV <= 0 || spec.headDimV % 8)
+    return createStringError(
+        formatv("spec 'd_v' requires a positive multiple of 8, but got {0}",
+                spec.headDimV));
+  Writer w;
+  auto rows = [&](const char *parts, int rank) {
+    return strided(formatv("{0}?x{1}x{2}", parts, spec.numHeads, spec.headDimV),
+                   spec.outDType, rank);
+  };
+  auto sums = [&](const char *parts, const char *strides) {
+    return formatv("memref<{0}?x{1}xf32, strided<[{2}]>>", parts, spec.numHeads,
+                   strides)
+        .str();
+  };
+  w.argument("parts", rows("?x", 4));
+  w.argument("lse_parts", sums("?x", "?, ?, ?"));
+  w.argument("out", rows("", 3));
+  w.argument("lse", sums("", "?, ?"));
+  w.argument("lse_scale", "f32");
+  w.argument("lse_empty", "f32");
+  return formatv("func.func @merge({0}) {{\n"
+                 "  mla.merge parts(%parts, %lse_parts : {1}, {2})\n"
+                 "    to(%out, %lse : {3}, {4})\n"
+                 "    lse_scale(%lse_scale) lse_empty(%lse_empty)\n"
+                 "  return\n}\n",
+                 w.arguments, rows("?x", 4), sums("?x", "?, ?, ?"), rows("", 3),
+                 sums("", "?, ?"))
+      .str();
+}
+
 llvm::Expected<std::string> buildProblemText(const Spec &spec) {
+  if (spec.operation == Operation::Merge)
+    return buildMergeText(spec);
   if (llvm::Error error = checkSpec(spec))
     return std::move(error);
   auto parameters = maskParameters(spec.mask);
@@ -196,9 +259,12 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   w.clauses += "    mask(" + maskClause + ")\n";
   w.clause("out", "out", queries(spec.headDimV, spec.outDType));
   std::string lseStrides = spec.raggedQ ? "?, ?" : "?, ?, ?";
-  w.clause("lse", "lse",
-           formatv("memref<{0}{1}xf32, strided<[{2}]>>", tokens, spec.numHeads,
-                   lseStrides));
+  std::string lse =
+      w.argument("lse", formatv("memref<{0}{1}xf32, strided<[{2}]>>", tokens,
+                                spec.numHeads, lseStrides));
+  for (const char *name : {"lse_scale", "lse_empty"})
+    lse += ", " + w.argument(name, "f32");
+  w.clauses += "    lse(" + lse + ")\n";
   w.clauses += formatv("    head_dim_v = {0}\n", spec.headDimV).str();
   if (!spec.schedule.empty())
     w.clauses += "    schedule = " + spec.schedule + "\n";

@@ -24,6 +24,9 @@ struct TextOfFields {
   void operator()(std::string_view name, KVLayout value) {
     line(name, toString(value));
   }
+  void operator()(std::string_view name, Operation value) {
+    line(name, toString(value));
+  }
   void operator()(std::string_view name, bool value) {
     line(name, value ? "true" : "false");
   }
@@ -42,6 +45,9 @@ struct BytesOfFields {
     bytes += static_cast<char>(value);
   }
   void operator()(std::string_view, KVLayout value) {
+    bytes += static_cast<char>(value);
+  }
+  void operator()(std::string_view, Operation value) {
     bytes += static_cast<char>(value);
   }
   void operator()(std::string_view, bool value) {
@@ -70,6 +76,27 @@ std::string specFingerprint(const Spec &spec) {
   bytes += static_cast<char>(spec.scoreArguments.size());
   visitFields(spec, BytesOfFields{bytes});
   return bytes;
+}
+
+std::string kernelSymbol(const Spec &spec, std::string_view target,
+                         std::string_view digest) {
+  bool isMerge = spec.operation == Operation::Merge;
+  std::string name = !spec.symbol.empty() ? spec.symbol
+                     : isMerge            ? "mla_merge"
+                                          : "mla_decode";
+  auto add = [&](std::string_view part) { name.append("_").append(part); };
+  std::string chip(target);
+  std::erase(chip, '_'); // sm90a
+  add(chip);
+  add(toString(isMerge ? spec.outDType : spec.qDType));
+  add("h" + std::to_string(spec.numHeads));
+  if (spec.numKVHeads != 1 && !isMerge)
+    add(std::to_string(spec.numKVHeads));
+  add("d" + std::to_string(isMerge ? spec.headDimV : spec.headDim));
+  if (!isMerge)
+    add(std::to_string(spec.headDimV));
+  add(digest.substr(0, 8));
+  return name;
 }
 
 } // namespace mla_jit

@@ -22,10 +22,12 @@ namespace mla_jit {
 /// Calls `visit(name, value)` for each field. A field that is added to Spec and
 /// forgotten here does not compile.
 template <typename F> void visitFields(const Spec &spec, F visit) {
-  const auto &[qDType, kvDType, outDType, numHeads, numKVHeads, headDim,
-               headDimV, ropeDim, layout, pageSize, tableRows, tableDType,
-               lengthDType, raggedQ, mask, scoreArguments, scoreBody,
-               rowLocalSplits, queries, alignedStrides, schedule] = spec;
+  const auto &[operation, qDType, kvDType, outDType, numHeads, numKVHeads,
+               headDim, headDimV, ropeDim, layout, pageSize, tableRows,
+               tableDType, lengthDType, raggedQ, mask, scoreArguments,
+               scoreBody, rowLocalSplits, queries, alignedStrides, schedule,
+               symbol] = spec;
+  visit("operation", operation);
   visit("q_dtype", qDType);
   visit("kv_dtype", kvDType);
   visit("out_dtype", outDType);
@@ -50,6 +52,7 @@ template <typename F> void visitFields(const Spec &spec, F visit) {
   visit("queries", queries);
   visit("aligned_strides", alignedStrides);
   visit("schedule", schedule);
+  visit("symbol", symbol);
 }
 
 /// One line a field, "name = value"; text in quotes, with its length, so that
@@ -58,6 +61,11 @@ std::string specText(const Spec &spec);
 
 /// The same in few bytes, to find a spec that was seen before. Not to be kept.
 std::string specFingerprint(const Spec &spec);
+
+/// The name of a kernel's first entry: readable, and 8 digits of the digest of
+/// its key. Other entries add what they do, as in "..._combine".
+std::string kernelSymbol(const Spec &spec, std::string_view target,
+                         std::string_view digest);
 
 } // namespace mla_jit
 

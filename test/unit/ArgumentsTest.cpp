@@ -14,6 +14,8 @@
 #include "SmallKernel.h"
 
 #include <cmath>
+#include <limits>
+#include <set>
 
 using namespace mla_jit;
 
@@ -139,10 +141,12 @@ TEST(CheckTest, Missing) {
   auto kernel = kernelOf(spec);
   Arguments arguments(kernel->info());
   SmallLaunch complete = launchOf(spec);
-  // Whatever is missing is named; num_splits alone has a default.
+  // Whatever is missing is named; some scalars have a default.
+  const std::set<std::string> defaults = {"num_splits", "lse_scale",
+                                          "lse_empty"};
   for (const ArgumentInfo &argument : kernel->info()->arguments) {
     std::string message = textOf(arguments.check());
-    if (argument.name != "num_splits") {
+    if (!defaults.count(argument.name)) {
       expectParts(message, {("'" + argument.name + "'").c_str(), "missing",
                             argument.isTensor ? "a tensor" : "a scalar"});
       llvm::cantFail(argument.isTensor
@@ -152,6 +156,9 @@ TEST(CheckTest, Missing) {
     }
   }
   EXPECT_EQ(textOf(arguments.check()), "");
+  EXPECT_EQ(arguments.scalar("lse_scale", 0), 1);
+  EXPECT_EQ(arguments.scalar("lse_empty", 0),
+            -std::numeric_limits<double>::infinity());
 }
 
 namespace {

@@ -57,6 +57,32 @@ TEST(CInterfaceTest, LaunchesInEitherShape) {
   EXPECT_EQ(countersOf(engine).launches, 2u);
 }
 
+TEST(CInterfaceTest, LSEOfEitherBaseWithEitherEmptyValue) {
+  mla::Engine engine = makeEngine();
+  mla_spec spec = smallSpec();
+  spec.max_splits = 2;
+  auto kernel = engine.prepare(spec);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  SmallStep step(*engine.sizes(spec, 2, 2));
+  step.lengths[1] = 0;
+  std::vector<float> lse(8);
+  step.args.lse = tensor(lse.data(), MLA_F32, {2, 1, 4});
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (int32_t splits : {1, 2}) // whole, and merged
+    for (int32_t base : {0, 2})
+      for (int32_t posinf : {0, 1}) {
+        step.args.num_splits = splits;
+        step.args.lse_base = base;
+        step.args.lse_empty_posinf = posinf;
+        mla::Status status = kernel->launch(step.args);
+        ASSERT_TRUE(status) << status.message();
+        EXPECT_NEAR(lse[0], base == 2 ? std::log2(20.0) : std::log(20.0), 1e-5);
+        EXPECT_EQ(lse[4], posinf ? kInf : -kInf);
+        EXPECT_EQ(step.mean(1), 0);
+      }
+  EXPECT_EQ(countersOf(engine).compiles, 1u);
+}
+
 TEST(CInterfaceTest, WholeTensorsForSplitKernels) {
   // q and k may be whole though the kernel takes latent and rope apart.
   mla::Engine engine = makeEngine();
@@ -147,7 +173,8 @@ TEST(CInterfaceTest, BadLaunchesNameTheField) {
       {"named", MLA_E_INVALID, [](mla_args &a) { a.num_named = 1; }},
       {"flags", MLA_E_INVALID, [](mla_args &a) { a.flags = 64; }},
       {"lse_base", MLA_E_INVALID, [](mla_args &a) { a.lse_base = 10; }},
-      {"lse_base", MLA_E_UNSUPPORTED, [](mla_args &a) { a.lse_base = 2; }},
+      {"lse_empty_posinf", MLA_E_INVALID,
+       [](mla_args &a) { a.lse_empty_posinf = -1; }},
       {"softcap", MLA_E_UNSUPPORTED, [](mla_args &a) { a.softcap = 30; }},
       {"scale_dev", MLA_E_UNSUPPORTED,
        [](mla_args &a) { a.scale_dev = something; }},
@@ -230,6 +257,9 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
       {"target", MLA_E_UNSUPPORTED,
        [](mla_spec &s) { s.target = "cuda:sm_90a"; }},
       {"score_mod", MLA_E_INVALID, [](mla_spec &s) { s.score_mod = "(%a"; }},
+      {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "a-b"; }},
+      {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "2nd"; }},
+      {"operation", MLA_E_INVALID, [](mla_spec &s) { s.operation = 2; }},
       {"max_batch", MLA_E_INVALID, [](mla_spec &s) { s.max_batch = -1; }},
   };
   for (const auto &[field, code, change] : kCases) {
@@ -357,6 +387,32 @@ TEST(CInterfaceTest, SpecsAreText) {
     mla_spec_from_text(engine.get(), bad, &again, refused.get());
     EXPECT_EQ(refusal(refused, MLA_E_INVALID), field);
   }
+}
+
+TEST(CInterfaceTest, SymbolsSayWhatTheKernelIs) {
+  mla::Engine engine = makeEngine();
+  auto symbolOf = [&](const mla_spec &spec) {
+    auto kernel = engine.prepare(spec);
+    EXPECT_TRUE(kernel) << kernel.status().message();
+    std::string symbol = kernel->info()->symbol;
+    // The code has that name too, and its other entries names made of it.
+    EXPECT_NE(kernel->stage("llvm")->find(symbol + "_combine"),
+              std::string::npos);
+    return symbol;
+  };
+  mla_spec spec = smallSpec();
+  std::string plain = symbolOf(spec);
+  EXPECT_EQ(plain.substr(0, plain.size() - 8),
+            "mla_decode_host_f32_h4_d72_64_");
+  // Another page size is another kernel of the same shape.
+  spec.page_size = 32;
+  std::string other = symbolOf(spec);
+  EXPECT_EQ(plain.substr(0, plain.size() - 8),
+            other.substr(0, other.size() - 8));
+  EXPECT_NE(plain, other);
+  spec.symbol = "mine";
+  EXPECT_EQ(symbolOf(spec).substr(0, 21), "mine_host_f32_h4_d72_");
+  EXPECT_EQ(countersOf(engine).compiles, 3u);
 }
 
 TEST(CInterfaceTest, SizesGrow) {

@@ -339,6 +339,27 @@ TEST_F(CudaKernelTest, RefusedPTXOfTheSecondModule) {
   EXPECT_TRUE(failure.says("Unknown symbol 'bad'")) << failure.message;
 }
 
+TEST_F(CudaKernelTest, MayBeginEarlyIfItWaits) {
+  info.entries[0].launch.dependent = true;
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+  EXPECT_TRUE(fake->launches[0].attributes.empty()); // not by default
+  arguments.setDependent(true);
+  ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+  ASSERT_EQ(fake->launches[2].attributes.size(), 1u);
+  EXPECT_EQ(fake->launches[2].attributes[0].id,
+            cuda::LaunchAttributeId::ProgrammaticStreamSerialization);
+
+  info.entries[0].launch.dependent = false;
+  auto reader = cuda::get(load());
+  arguments = fakeArguments(reader->info);
+  arguments.setDependent(true);
+  cuda::Failure failure = run(*reader, arguments);
+  EXPECT_TRUE(failure.says("argument 'flags'")) << failure.message;
+  EXPECT_EQ(fake->launches.size(), 4u);
+}
+
 TEST_F(CudaKernelTest, BatchZeroLaunchesNothing) {
   auto state = cuda::get(load());
   EXPECT_TRUE(cuda::Failure(run(*state, fakeArguments(state->info, 0))).ok);

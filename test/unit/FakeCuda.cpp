@@ -170,6 +170,18 @@ using namespace fake_driver;
 extern "C" {
 [[gnu::visibility("default")]] FakeCuda *mlaFakeCuda() { return &state; }
 
+/// For hosts in C: launches, and whether one may begin before what is ahead.
+[[gnu::visibility("default")]] int mlaFakeLaunches() {
+  return static_cast<int>(state.launches.size());
+}
+[[gnu::visibility("default")]] int mlaFakeIsDependent(int launch) {
+  for (const auto &attribute : state.launches[launch].attributes)
+    if (attribute.id ==
+        mla_jit::cuda::LaunchAttributeId::ProgrammaticStreamSerialization)
+      return attribute.allowed;
+  return 0;
+}
+
 [[gnu::visibility("default")]] Result cuDriverGetVersion(int *version) {
   FAKE(cuDriverGetVersion);
   *version = fake.version;

@@ -217,6 +217,11 @@ Error PeerLaunches::setAll(Arguments &of, int copy) {
   for (const auto &[name, tensor] : tensors)
     if (Error error = of.set(name, tensor))
       return error;
+  // A launch of the graph is set up while the one ahead ends.
+  of.setDependent(true);
+  if (of.has("pdl_trigger"))
+    if (Error error = of.set("pdl_trigger", 1))
+      return error;
   return of.set("softmax_scale", findModel("deepseek-v3")->softmaxScale());
 }
 

@@ -8,10 +8,10 @@
 
 //
 // LLVM ends the process on what it cannot compile ("cannot select", a chip that
-// the PTX version does not know). In a process that serves others that must be
-// an error value: work that may meet it runs on a thread of its own, which
-// reports the reason and then stands still for good. No signals, no child
-// process.
+// the PTX version does not know), and where memory ends. In a process that
+// serves others that must be an error value: work that may meet it runs on a
+// thread of its own, which reports the reason and then stands still for good.
+// No signals, no child process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +32,23 @@ class LLVMContext;
 
 namespace mlir::mla {
 
+/// There was no memory for a contained call.
+class OutOfMemoryError : public llvm::ErrorInfo<OutOfMemoryError> {
+public:
+  static char ID; // NOLINT(readability-identifier-naming)
+  explicit OutOfMemoryError(std::string stage) : stage(std::move(stage)) {}
+  void log(llvm::raw_ostream &stream) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string stage;
+};
+
 /// Runs `body` on a thread of its own and returns its error, or one that says
-/// stage and reason if LLVM met a fatal error or `timeLimit` (0: none) passed.
+/// stage and reason if LLVM met a fatal error or `timeLimit` (0: none) passed,
+/// or an OutOfMemoryError.
 ///
-/// After either of these the thread is neither unwound nor joined: what `body`
+/// After any of these the thread is neither unwound nor joined: what `body`
 /// owns leaks, and after a time limit it runs on until its next pass (see
 /// prepareContext). From then on the end of the process waits up to 10 s for
 /// threads of calls. So `body` must own all that it touches, or share its

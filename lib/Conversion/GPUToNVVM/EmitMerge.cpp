@@ -309,9 +309,14 @@ void MergeEmitter::storeResult(const Partial &partial, Value row,
   e.emitIf(arith::AndIOp::create(b, e.loc, isWanted, isFirst), [&] {
     constexpr float kLn2 = 0.693147180559945f;
     Value log = math::Log2Op::create(b, e.loc, partial.sum);
-    Value natural = mulf(addf(partial.maximum, log), e.f32(kLn2));
+    Value unit = e.f32(kLn2);
     Value none = e.f32(-std::numeric_limits<float>::infinity());
-    LLVM::StoreOp::create(b, e.loc, e.select(isSome, natural, none),
+    if (op.getLseScale()) {
+      unit = mulf(unit, e.scalar(op.getLseScale()));
+      none = e.scalar(op.getLseEmpty());
+    }
+    Value value = mulf(addf(partial.maximum, log), unit);
+    LLVM::StoreOp::create(b, e.loc, e.select(isSome, value, none),
                           lse.pointer(row, Value()));
   });
 }

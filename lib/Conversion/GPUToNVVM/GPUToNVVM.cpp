@@ -240,6 +240,32 @@ LogicalResult KernelBuilder::checkThreads(int64_t threads) {
   return success();
 }
 
+/// Whether an op, or one within it, reads or writes memory, or may.
+static bool touchesMemory(Operation &op) {
+  if (isa<AllocOp, PipelineOp>(op))
+    return false;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(&op);
+  return !effects || llvm::any_of(*effects, [](const auto &effect) {
+    return isa<MemoryEffects::Read, MemoryEffects::Write>(effect.getEffect());
+  });
+}
+
+/// Whether an entry may be started before the launch ahead has ended. The first
+/// one has to wait before it touches any memory; a later one waits where it
+/// needs what the entry ahead wrote.
+static bool isDependent(func::FuncOp func) {
+  bool isFirst =
+      func->getAttrOfType<IntegerAttr>(MLADialect::kEntry).getInt() == 0;
+  for (Operation &op : func.front()) {
+    if (isa<GridWaitOp>(op))
+      return true;
+    if (isFirst && touchesMemory(op))
+      return false;
+  }
+  return false;
+}
+
 FailureOr<EntryAttr> KernelBuilder::build() {
   FailureOr<Parameters> params = collectParameters();
   if (failed(params))
@@ -275,9 +301,8 @@ FailureOr<EntryAttr> KernelBuilder::build() {
   auto ctas = func->getAttrOfType<IntegerAttr>(kCtasPerWorker);
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   b.getI32IntegerAttr(ctas ? 2 * ctas.getInt() : 1));
-  bool dependent = !func.getOps<GridWaitOp>().empty();
   auto launch = LaunchAttr::get(context, threads, emitter.sharedBytes(),
-                                ctas ? ctas.getInt() : 1, dependent);
+                                ctas ? ctas.getInt() : 1, isDependent(func));
   auto entry = EntryAttr::get(context, kernel.getSymNameAttr(),
                               params->descriptions, launch);
   func.erase();

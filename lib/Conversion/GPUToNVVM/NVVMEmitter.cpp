@@ -68,6 +68,8 @@ LogicalResult NVVMEmitter::emitOp(Operation &op) {
     return emitScan(scan);
   if (auto merge = dyn_cast<MergeOp>(op))
     return emitMerge(merge);
+  if (auto merge = dyn_cast<MergeRowsOp>(op))
+    return emitMergeRows(merge);
   if (isa<AllocOp, ViewOp, PipelineOp, AcquireOp, CommitOp, WaitOp, ReleaseOp,
           WarpSpecializeOp, GridWaitOp, GridLaunchDependentsOp>(op))
     return emitPipelineOp(op);

@@ -224,6 +224,7 @@ private:
   LogicalResult emitFragmentOp(Operation &op); // whatever has a tensor or mma
   LogicalResult emitScan(ScanOp op);
   LogicalResult emitMerge(MergeOp op);
+  LogicalResult emitMergeRows(MergeRowsOp op);
 
   // EmitScalars.cpp
   LogicalResult emitFor(scf::ForOp op);

@@ -70,20 +70,26 @@ static void emitMerges(OpBuilder &b, CombineEntry entry, Value ctas, Value list,
   Value lse = entry.store.getLse();
   if (lse)
     lse = rowsOfItem(b, loc, plan, item, lse);
-  mla_gpu::MergeOp::create(b, loc, entry.combine.getPartialOut(),
-                           entry.combine.getPartialLse(), item.firstSlot,
-                           item.nextSlot, item.slotStride, split.pieces,
-                           item.numRows, part, parts, out, lse, item.firstRow);
+  mla_gpu::MergeOp::create(
+      b, loc, entry.combine.getPartialOut(), entry.combine.getPartialLse(),
+      item.firstSlot, item.nextSlot, item.slotStride, split.pieces,
+      item.numRows, part, parts, out, lse, entry.store.getLseScale(),
+      entry.store.getLseEmpty(), item.firstRow);
 }
 
-/// Lets the next launch's main entry begin, so that it is set up when this one
-/// ends. It takes SMs as they get free, which is worth it for small work only.
-static void emitChain(IndexMath &ix, PlanOp plan) {
+/// Where that is asked for, lets the next launch begin, so that it is set up
+/// when this one ends. It takes SMs as they get free, which is worth it for
+/// small work only.
+static void emitChain(IndexMath &ix, func::FuncOp func, PlanOp plan) {
+  Value asked =
+      appendArgument(func, argument_names::kPDLTrigger, ix.b.getI32Type());
   Value batch =
       memref::DimOp::create(ix.b, ix.loc, plan.getSeqLens(), int64_t(0));
-  auto branch = scf::IfOp::create(
-      ix.b, ix.loc, ix.lessEqual(batch, ix.constant(kMostChained)),
-      /*withElseRegion=*/false);
+  Value zero = arith::ConstantIntOp::create(ix.b, ix.loc, 0, 32);
+  Value isAsked = ix.compare(arith::CmpIPredicate::ne, asked, zero);
+  Value isSmall = ix.lessEqual(batch, ix.constant(kMostChained));
+  auto branch = scf::IfOp::create(ix.b, ix.loc, ix.both(isAsked, isSmall),
+                                  /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(ix.b);
   ix.b.setInsertionPointToStart(branch.thenBlock());
   mla_gpu::GridLaunchDependentsOp::create(ix.b, ix.loc);
@@ -114,7 +120,7 @@ LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   Value splitList =
       appendArgument(func, argument_names::kSplitList,
                      MemRefType::get({ShapedType::kDynamic, 8}, i32));
-  emitChain(ix, entry.plan);
+  emitChain(ix, func, entry.plan);
   Value ctas = entry.plan.getWorkers(), splits;
   bool isShared = schedule.getPlan() == PlanPolicy::Shared;
   if (isShared || listsSplits(schedule)) {

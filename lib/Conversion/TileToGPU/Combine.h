@@ -23,6 +23,9 @@ bool listsSplits(ScheduleAttr schedule);
 /// listed as split.
 LogicalResult emitCombine(func::FuncOp func, ScheduleAttr schedule);
 
+/// Makes a kernel of the module's mla.merge, if it has one.
+LogicalResult convertMergeToGPU(ModuleOp module);
+
 } // namespace mlir::mla
 
 #endif // MLA_CONVERSION_TILETOGPU_COMBINE_H

@@ -33,7 +33,6 @@ static constexpr int64_t kGatherWarps = 3;
 /// Reference of exp before the first key: finite, so that -inf minus it is not
 /// NaN, and a row that sees no key keeps a sum of 0.
 static constexpr float kNoMax = -1e30f;
-static constexpr float kLn2 = 0.693147182f;
 
 namespace {
 class KeysAsM {
@@ -228,9 +227,8 @@ void KeysAsM::storeRows(const WorkItem &work, ValueRange state) {
         item.firstRow, b.index(0), item.numRows, /*optional=*/false);
     if (!entry.store.getLse())
       return;
-    Value natural = arith::MulFOp::create(b, lse, b.splat(row, kLn2));
     StoreRowsOp::create(
-        b, natural,
+        b, buildLse(b, entry.store, lse),
         rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getLse()),
         item.firstRow, Value(), item.numRows, /*optional=*/true);
   };

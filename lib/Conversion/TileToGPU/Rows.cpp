@@ -43,3 +43,17 @@ Value mla::rowsOfItem(OpBuilder &builder, Location loc, PlanOp plan,
   return memref::SubViewOp::create(builder, loc, cast<MemRefType>(rows), memref,
                                    offsets, sizes, strides);
 }
+
+Value mla::buildLse(mla_gpu::RoleBuilder &b, StoreOp store, Value log2) {
+  constexpr float kLn2 = 0.693147182f;
+  auto row = cast<RankedTensorType>(log2.getType());
+  if (!store.getLseScale())
+    return arith::MulFOp::create(b, log2, b.splat(row, kLn2));
+  Value ln2 = arith::ConstantOp::create(b, b.getF32FloatAttr(kLn2));
+  Value unit = arith::MulFOp::create(b, ln2, store.getLseScale());
+  Value scaled = arith::MulFOp::create(b, log2, b.spread(unit, row));
+  Value isEmpty = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ, log2,
+      b.splat(row, -std::numeric_limits<float>::infinity()));
+  return b.select(isEmpty, b.spread(store.getLseEmpty(), row), scaled);
+}

@@ -10,6 +10,7 @@
 #define MLA_CONVERSION_TILETOGPU_ROWS_H
 
 #include "../Work/Items.h"
+#include "RoleBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::mla {
@@ -20,6 +21,10 @@ namespace mlir::mla {
 /// item's request, kvHead, qBase and qLen.
 Value rowsOfItem(OpBuilder &builder, Location loc, PlanOp plan,
                  const ItemValues &item, Value memref);
+
+/// What `store` writes as the lse of rows whose logarithms of base 2 are
+/// `log2`, a value a row.
+Value buildLse(mla_gpu::RoleBuilder &b, StoreOp store, Value log2);
 
 } // namespace mlir::mla
 

@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rows.h"
 #include "RowsAsM.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::mla;
@@ -245,7 +245,7 @@ void RowsAsM::storeSums(Value piece, Value max, Value sum) {
   Value lse = addf(b, max, math::Log2Op::create(b, total)); // base 2
   Outline store(b, "store_lse", {}, [&](ValueRange) {
     storeRows(piece, /*column=*/{}, lse,
-              [&] { return mulf(b, lse, b.splat(s.row(f32), std::log(2.0))); });
+              [&] { return buildLse(b, entry.store, lse); });
     return SmallVector<Value>();
   });
   store.call(b, {});

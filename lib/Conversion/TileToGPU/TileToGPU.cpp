@@ -118,7 +118,7 @@ struct ConvertTileToGPU
       return failure();
     SmallVector<func::FuncOp> entries = *collected;
     if (entries.empty())
-      return success();
+      return convertMergeToGPU(module);
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
     if (!target || !target.isCuda())
       return module.emitError("requires a cuda '")

@@ -61,6 +61,15 @@ void HostEmitter::emit(StoreOp op) {
   forLoop(index(0), item.numRows, 1, [&](Value row) {
     auto [query, head] = rowPosition(item, row);
     Value value = memref::LoadOp::create(builder, loc, lseTile, row);
+    if (op.getLseScale()) {
+      Value scale = mapping.lookupOrDefault(op.getLseScale());
+      Value isEmpty = arith::CmpFOp::create(
+          builder, loc, arith::CmpFPredicate::OEQ, value,
+          f32Constant(-std::numeric_limits<float>::infinity()));
+      value = arith::SelectOp::create(
+          builder, loc, isEmpty, mapping.lookupOrDefault(op.getLseEmpty()),
+          arith::MulFOp::create(builder, loc, value, scale));
+    }
     memref::StoreOp::create(builder, loc, value, lse,
                             rowIndices(item, query, head));
   });

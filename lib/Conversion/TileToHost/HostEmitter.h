@@ -196,6 +196,13 @@ LogicalResult checkHostEntry(func::FuncOp entry, TargetAttr target);
 /// Checks that entries, each of them checked, belong together.
 LogicalResult checkHostEntries(ArrayRef<func::FuncOp> entries);
 
+/// The parameters of an entry as func-to-llvm will expand them: a memref is its
+/// descriptor (pointer twice, offset, sizes, strides), the rest are scalars.
+EntryAttr describeHostEntry(func::FuncOp func);
+
+/// Makes a kernel of the module's mla.merge, if it has one.
+LogicalResult convertMergeToHost(ModuleOp module, TargetAttr target);
+
 /// Softmax of a row, shared by the targets; `x` may be scalars, vectors or
 /// fragments of f32. exp(x) as exp2(x log2 e).
 Value buildExp(OpBuilder &builder, Location loc, Value x);

@@ -66,9 +66,7 @@ static FailureOr<int64_t> convertLoop(LoopOp op, TargetAttr target) {
   return emitter.getScratchBytes();
 }
 
-/// The parameters of an entry as func-to-llvm will expand them: a memref is its
-/// descriptor (pointer twice, offset, sizes, strides), the rest are scalars.
-static EntryAttr describeEntry(func::FuncOp func) {
+EntryAttr mla::describeHostEntry(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   SmallVector<ParamAttr> params;
   for (BlockArgument argument : func.getArguments()) {
@@ -110,10 +108,11 @@ struct ConvertTileToHost
     if (failed(collected))
       return failure();
     SmallVector<func::FuncOp> entries = *collected;
-    if (entries.empty())
-      return success();
     auto target = module->getAttrOfType<TargetAttr>(MLADialect::kTarget);
-    if (!target || !target.isHost())
+    bool isHost = target && target.isHost();
+    if (entries.empty())
+      return isHost ? convertMergeToHost(module, target) : success();
+    if (!isHost)
       return module.emitError("requires a host '")
              << MLADialect::kTarget << "' (see mla-attach-target)";
     for (func::FuncOp entry : entries)
@@ -141,7 +140,7 @@ struct ConvertTileToHost
           return failure();
         scratchBytes = std::max(scratchBytes, *bytes);
       }
-      entryAttrs.push_back(describeEntry(entry));
+      entryAttrs.push_back(describeHostEntry(entry));
     }
     module->setAttr(MLADialect::kKernel,
                     describeKernel(main, entryAttrs, schedule, scratchBytes,

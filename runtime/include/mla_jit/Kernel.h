@@ -63,7 +63,9 @@ struct KernelInfo {
     int threads = 0;         ///< of a CTA
     int64_t sharedBytes = 0; ///< dynamic, of a CTA
     int ctasPerWorker = 1;
-    bool dependent = false; ///< may start before the kernel ahead has ended
+    /// May start before the kernel ahead has ended: it waits for that one. The
+    /// first entry does so before it reads anything.
+    bool dependent = false;
   };
   struct Entry {
     std::string symbol;
@@ -84,7 +86,8 @@ struct KernelInfo {
   std::vector<ArgumentInfo> arguments;
   std::vector<Entry> entries; ///< in launch order, a barrier between
   std::vector<Buffer> workspace;
-  std::string schedule; ///< the #mla.schedule, as text
+  bool isMerge = false; ///< of an mla.merge; else of an mla.decode
+  std::string schedule; ///< the #mla.schedule, as text; of a merge empty
   std::string mask;     ///< the mask, as text; empty if not known
   std::string chip;     ///< of a GPU kernel; empty: the host
   int64_t blockM = 0, kvHeads = 0, group = 0;
@@ -116,7 +119,9 @@ public:
   /// Sets a tensor; checks rank, type, and what sizes and strides are compiled
   /// in. `lse` may have null data: it is then not written.
   llvm::Error set(std::string_view name, const Tensor &tensor);
-  /// Sets a scalar: converted to the argument's type.
+  /// Sets a scalar: converted to the argument's type. Defaults: `num_splits` 0
+  /// (automatic); `lse_scale` 1, which natural logarithms are multiplied by;
+  /// `lse_empty` -inf, the lse of a row without keys.
   llvm::Error set(std::string_view name, double scalar);
   /// The same of the argument at a position (KernelInfo::find).
   llvm::Error setAt(int index, const Tensor &tensor);
@@ -137,6 +142,8 @@ public:
 
   const std::shared_ptr<const KernelInfo> &kernelInfo() const { return info; }
   int64_t batch() const;
+  /// Whether the launch has no row to compute.
+  bool isEmpty() const;
   /// Most row blocks that the launch has (for the sizes of the workspace),
   /// those of each request and KV head as a multiple of the schedule's
   /// row_blocks.
@@ -147,7 +154,15 @@ public:
   void limitWorkers(int most) { workerLimit = most; }
   int maxWorkers() const { return workerLimit; }
 
+  /// On a GPU: whether the launch may begin before the kernel ahead of it in
+  /// the stream has ended. It then waits for that one by itself. The scalar
+  /// `pdl_trigger`, where the kernel has it, is the other side: not 0 lets
+  /// kernels behind begin early.
+  void setDependent(bool value) { dependent = value; }
+  bool isDependent() const { return dependent; }
+
 private:
+  llvm::Error checkMerge() const;
   friend class Kernel;
   friend class LaunchValues;
   struct Value {
@@ -160,9 +175,11 @@ private:
     bool set = false;
   };
   const Tensor &tensorOf(std::string_view name) const;
+  void setDefault(std::string_view name, double scalar);
   std::shared_ptr<const KernelInfo> info;
   std::vector<Value> values;
   int workerLimit = 0;
+  bool dependent = false;
 };
 
 class KernelState;

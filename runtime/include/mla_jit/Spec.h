@@ -30,7 +30,16 @@ std::string_view toString(KVLayout layout);
 /// lengths, strides, pointers, scale, mask parameters, number of splits and
 /// whether LSE is wanted are launch arguments. Defaults are DeepSeek-V3's
 /// decode with all heads on one device.
+/// What a kernel computes.
+enum class Operation : uint8_t {
+  Decode,
+  Merge, ///< partial results of the same queries to one. Of the spec it takes
+         ///< outDType (of parts and result), numHeads, headDimV and symbol
+};
+std::string_view toString(Operation operation);
+
 struct Spec {
+  Operation operation = Operation::Decode;
   DType qDType = DType::BF16;   ///< q and q_rope: bf16, f16 or f32
   DType kvDType = DType::BF16;  ///< k and k_rope: bf16, f16 or f32
   DType outDType = DType::BF16; ///< out: bf16, f16 or f32 (LSE is f32)
@@ -70,6 +79,9 @@ struct Spec {
   bool alignedStrides = true;
   /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
   std::string schedule;
+  /// What the names of the kernels begin with; empty: "mla_decode" or
+  /// "mla_merge". `kernelSymbol` adds the rest.
+  std::string symbol;
 };
 
 } // namespace mla_jit

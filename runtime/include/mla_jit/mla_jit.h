@@ -198,6 +198,11 @@ typedef enum {
   MLA_TABLE_TOKENS /* sparse: indices of keys for each query */
 } mla_table_kind;
 
+typedef enum {
+  MLA_DECODE, /* mla_launch */
+  MLA_MERGE   /* mla_merge */
+} mla_operation;
+
 /* Bits of mla_spec.mask. */
 #define MLA_MASK_CAUSAL 1u /* query i of n sees keys up to kv_len - n + i */
 #define MLA_MASK_WINDOW 2u /* with CAUSAL: of these the last `window` */
@@ -239,16 +244,19 @@ typedef struct mla_spec {
   int32_t table_kind;                /* mla_table_kind */
   int32_t table_dtype, length_dtype; /* I32 (also for MLA_NONE) or I64 */
   uint32_t mask, features;
-  int32_t queries; /* a request is expected to have; any number is right. 0:
-                      max_q_len, at most 16 (1 if that is 0) */
-  int32_t reserved;
+  int32_t queries;   /* a request is expected to have; any number is right. 0:
+                        max_q_len, at most 16 (1 if that is 0) */
+  int32_t operation; /* mla_operation. MLA_MERGE takes out_dtype, h_q, d_v and
+                        symbol; other fields are 0 (target, maxima: any) */
   /* MLIR over %b, %h, %qpos, %kpos (i32) and %score (f32, scaled), ending in
      mla.yield; "(%a: f32, %t: memref<?xf32>) ..." has launch arguments of
      these names, see mla_args.named. */
   const char *score_mod;
   const char *mask_mod;
   const char *schedule; /* "#mla.schedule<...>", or null: chosen */
-  const char *symbol;   /* prefix of the names of kernels, or null */
+  const char *symbol;   /* what the names of kernels begin with; null:
+                           "mla_decode", as in
+                           mla_decode_sm90a_bf16_h16_d576_512_1f3a5b7c */
   /* Maxima. */
   int32_t max_batch, max_total_q, max_q_len, max_splits;
   int64_t max_kv_len;
@@ -375,7 +383,16 @@ typedef struct mla_named_arg {
   double scalar;
 } mla_named_arg;
 
-/* Bits of mla_args.flags. */
+/*
+ * Bits of mla_args.flags.
+ * PDL_WAIT: the launch may begin before the kernel ahead of it in the stream
+ * has ended (programmatic stream serialization); every CTA waits for that one
+ * before it reads anything, lengths included.
+ * PDL_TRIGGER: kernels behind that are launched so may begin before this launch
+ * has ended, where that pays. What they read of it, or overwrite, has to come
+ * after their own wait (griddepcontrol.wait), as with any such kernel. Without
+ * it, or in a kernel of one entry, they begin as it ends.
+ */
 #define MLA_LAUNCH_PDL_WAIT 1u
 #define MLA_LAUNCH_PDL_TRIGGER 2u
 #define MLA_LAUNCH_CHECK 4u /* host: lengths and tables, before the launch */
@@ -396,10 +413,10 @@ typedef struct mla_args {
   mla_tensor lse; /* f32; not given or null: not written */
   float softmax_scale;
   const float *scale_dev;
-  int32_t lse_base; /* 0: e; 2 */
-  int32_t lse_empty_posinf;
-  mla_tensor q_offsets; /* [b + 1] */
-  mla_tensor seq_lens;  /* [b] */
+  int32_t lse_base;         /* 0: e; 2 */
+  int32_t lse_empty_posinf; /* lse of rows without keys: 0: -inf; 1: +inf */
+  mla_tensor q_offsets;     /* [b + 1] */
+  mla_tensor seq_lens;      /* [b] */
   mla_tensor kv_start;
   mla_tensor table; /* [b, columns] */
   mla_tensor v_table, table_rows, kv_indptr, kv_indices;
@@ -423,6 +440,30 @@ typedef struct mla_args {
    and may be captured. */
 MLA_API mla_code mla_launch(mla_kernel *kernel, void *stream,
                             const mla_args *args, mla_status *status);
+
+/*
+ * out = sum_i w_i parts[i], w_i = exp(lse_parts[i] - lse), for each of t rows
+ * and h heads: results for disjoint sets of keys become that for all. A part
+ * whose lse is -inf, or that of a row without keys (lse_empty_posinf), is left
+ * out, whatever its values are; where all are, the row is 0 and its lse that.
+ * Any strides, but columns are contiguous. n is no part of the key. Tensors of
+ * different origin are parts too: stride[0] may be any distance between two.
+ */
+typedef struct mla_merge_args {
+  uint32_t size, flags; /* MLA_LAUNCH_PDL_WAIT */
+  mla_tensor parts;     /* [n, t, h, d_v] of out_dtype */
+  mla_tensor lse_parts; /* [n, t, h] f32 */
+  mla_tensor out;       /* [t, h, d_v]; may be one of the parts */
+  mla_tensor lse;   /* [t, h] f32; not given or null: not written; may be one
+                       of lse_parts */
+  int32_t lse_base; /* of all lse; 0: e; 2 */
+  int32_t lse_empty_posinf;
+  int32_t max_ctas, reserved;
+} mla_merge_args;
+
+/* A kernel of MLA_MERGE; else as mla_launch. Needs no workspace. */
+MLA_API mla_code mla_merge(mla_kernel *kernel, void *stream,
+                           const mla_merge_args *args, mla_status *status);
 
 /*===----------------------------------------------------------------------===*\
 |* Archives: kernels made ahead of time

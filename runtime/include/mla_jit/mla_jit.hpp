@@ -82,6 +82,11 @@ public:
     mla_launch(handle.get(), stream, &args, status.get());
     return status;
   }
+  Status merge(const mla_merge_args &args, void *stream = nullptr) const {
+    Status status;
+    mla_merge(handle.get(), stream, &args, status.get());
+    return status;
+  }
   Result<mla_kernel_info> info(int32_t batch = 0, int32_t totalQ = 0) const {
     Status status;
     auto info = make<mla_kernel_info>();

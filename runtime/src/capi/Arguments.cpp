@@ -16,6 +16,7 @@
 #include "SpecText.h"
 
 #include <cmath>
+#include <limits>
 
 namespace mla_jit::capi {
 
@@ -58,8 +59,10 @@ static constexpr TensorField kTensors[] = {MLA_FIELD(q),
 
 static_assert(std::size(kTensors) == FieldMap::kNumTensors);
 static constexpr const char *kScalars[] = {"softmax_scale", "num_splits",
-                                           "window"};
+                                           "pdl_trigger", "window"};
 static_assert(std::size(kScalars) == FieldMap::kNumScalars);
+/// Set by other fields of mla_args.
+static constexpr const char *kFormOfLse[] = {"lse_scale", "lse_empty"};
 
 /// The place of a field in kTensors.
 static consteval size_t placeOf(std::string_view name) {
@@ -79,11 +82,11 @@ FieldMap::FieldMap(const KernelInfo &info) {
 static bool isField(std::string_view name) {
   return llvm::any_of(kTensors,
                       [&](const TensorField &f) { return name == f.name; }) ||
-         llvm::is_contained(kScalars, name);
+         llvm::is_contained(kScalars, name) ||
+         llvm::is_contained(kFormOfLse, name);
 }
 
-static llvm::Expected<Tensor> toTensor(const char *name,
-                                       const mla_tensor &given) {
+llvm::Expected<Tensor> toTensor(const char *name, const mla_tensor &given) {
   if (given.rank < 0 || given.rank > Tensor::kMaxRank)
     return invalid("argument '{0}' requires a rank of 0 to {1}, but got {2}",
                    name, +Tensor::kMaxRank, given.rank);
@@ -105,13 +108,12 @@ static llvm::Expected<Tensor> toTensor(const char *name,
 //===----------------------------------------------------------------------===//
 
 /// Fields that are not 0 though no kernel can do what they ask for.
-static llvm::Error checkRefused(const mla_args &args) {
+static llvm::Error checkRefused(const mla_args &args, bool isGPU) {
   struct {
     const char *name;
     bool isSet;
   } const kRefused[] = {
       {"scale_dev", args.scale_dev != nullptr},
-      {"lse_empty_posinf", args.lse_empty_posinf != 0},
       {"q_scale", args.q_scale != nullptr},
       {"k_scale", args.k_scale != nullptr},
       {"k_rope_scale", args.k_rope_scale != nullptr},
@@ -129,16 +131,10 @@ static llvm::Error checkRefused(const mla_args &args) {
       return unsupported("argument '{0}' requires 0 or null: no kernel takes "
                          "it yet",
                          name);
-  if (args.lse_base == 2)
-    return unsupported("argument 'lse_base' requires 0 (base e): no kernel "
-                       "writes base 2 yet");
-  if (args.lse_base != 0)
-    return invalid("argument 'lse_base' requires 0 (base e) or 2, but got {0}",
-                   args.lse_base);
   constexpr uint32_t kPDL = MLA_LAUNCH_PDL_WAIT | MLA_LAUNCH_PDL_TRIGGER;
-  if (args.flags & kPDL)
-    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_*: "
-                       "launches do not overlap with others yet");
+  if ((args.flags & kPDL) && !isGPU)
+    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_* for a "
+                       "kernel of the host: a launch returns when it is done");
   if (args.flags & ~(kPDL | MLA_LAUNCH_CHECK))
     return invalid("argument 'flags' requires MLA_LAUNCH_*, but got {0:x}",
                    args.flags);
@@ -206,6 +202,24 @@ static void splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
   if (whole.data)
     rope.data = static_cast<char *>(whole.data) +
                 latent * whole.stride[last] * byteSize(whole.dtype);
+}
+
+llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
+                       Arguments &arguments) {
+  if (base != 0 && base != 2)
+    return invalid("argument 'lse_base' requires 0 (base e) or 2, but got {0}",
+                   base);
+  if (emptyIsPositive != 0 && emptyIsPositive != 1)
+    return invalid("argument 'lse_empty_posinf' requires 0 or 1, but got {0}",
+                   emptyIsPositive);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (auto [name, value] :
+       {std::pair{"lse_scale", base == 2 ? 1 / std::log(2) : 1},
+        {"lse_empty", emptyIsPositive ? kInfinity : -kInfinity}})
+    if (arguments.has(name))
+      if (llvm::Error error = arguments.set(name, value))
+        return error;
+  return llvm::Error::success();
 }
 
 namespace {
@@ -311,6 +325,7 @@ llvm::Error Filler::setTensors() {
 
 llvm::Error Filler::setScalars() {
   const double values[] = {args.softmax_scale, double(args.num_splits),
+                           (args.flags & MLA_LAUNCH_PDL_TRIGGER) ? 1.0 : 0.0,
                            double(args.window)};
   static_assert(std::size(values) == FieldMap::kNumScalars);
   if (args.window && fields.scalars.back() < 0)
@@ -321,7 +336,11 @@ llvm::Error Filler::setScalars() {
     if (fields.scalars[i] >= 0)
       if (llvm::Error error = arguments.setAt(fields.scalars[i], values[i]))
         return error;
+  if (llvm::Error error =
+          setLSEForm(args.lse_base, args.lse_empty_posinf, arguments))
+    return error;
   arguments.limitWorkers(args.max_ctas);
+  arguments.setDependent(args.flags & MLA_LAUNCH_PDL_WAIT);
   return llvm::Error::success();
 }
 
@@ -344,7 +363,7 @@ llvm::Error Filler::setNamed() {
 }
 
 llvm::Error Filler::run() {
-  if (llvm::Error error = checkRefused(args))
+  if (llvm::Error error = checkRefused(args, !info.chip.empty()))
     return error;
   if (llvm::Error error = checkNumbers(args, isRagged()))
     return error;

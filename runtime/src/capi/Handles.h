@@ -38,7 +38,7 @@ mla_kernel *makeHandle(const mla_engine &engine, std::shared_ptr<Kernel> kernel,
 /// Which arguments of a kernel the fields of mla_args are, found once for all
 /// launches.
 struct FieldMap {
-  static constexpr size_t kNumTensors = 27, kNumScalars = 3;
+  static constexpr size_t kNumTensors = 27, kNumScalars = 4;
   explicit FieldMap(const KernelInfo &info);
   /// Positions of arguments, or -1, in the order of Arguments.cpp.
   std::array<int, kNumTensors> tensors;
@@ -49,6 +49,11 @@ struct FieldMap {
 /// is wrong, or that the kernel has no use for.
 llvm::Error fillArguments(const mla_args &args, const FieldMap &fields,
                           Arguments &arguments);
+/// A tensor of the caller's; `name` is that of its field.
+llvm::Expected<Tensor> toTensor(const char *name, const mla_tensor &given);
+/// The fields lse_base and lse_empty_posinf.
+llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
+                       Arguments &arguments);
 
 } // namespace mla_jit::capi
 

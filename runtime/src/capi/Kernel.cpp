@@ -61,7 +61,8 @@ mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
   copyInto(told.variant, "only"); // one for all sizes
   copyInto(told.schedule, known.schedule);
   copyInto(told.schedule_reason,
-           handle->isScheduleGiven
+           known.isMerge ? "a merge has none"
+           : handle->isScheduleGiven
                ? "given by the spec"
                : llvm::formatv("chosen by the cost model of {0} for {1} query "
                                "heads a KV head",
@@ -101,6 +102,9 @@ mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
 static llvm::Error launch(mla_kernel &handle, void *stream,
                           const mla_args &given) {
   const Kernel &kernel = *handle.kernel;
+  if (kernel.info()->isMerge)
+    return invalid("argument 'kernel' requires one of MLA_DECODE, but got one "
+                   "of MLA_MERGE");
   Arguments arguments(kernel.info());
   if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;

@@ -63,7 +63,6 @@ static llvm::Error checkRanges(const mla_spec &spec) {
       {"page_size", spec.page_size, paged ? 1 : 0, kMaxPage},
       {"extra_page_size", spec.extra_page_size, 0, kMaxPage},
       {"queries", spec.queries, 0, kMaxPage},
-      {"reserved", spec.reserved, 0, 0},
       {"max_batch", spec.max_batch, 0, INT32_MAX},
       {"max_total_q", spec.max_total_q, 0, INT32_MAX},
       {"max_q_len", spec.max_q_len, 0, INT32_MAX},
@@ -119,9 +118,6 @@ static llvm::Error checkSupported(const mla_spec &spec) {
   if (spec.mask_mod)
     return unsupported("spec 'mask_mod' requires null: masks of the caller's "
                        "code are not there yet");
-  if (spec.symbol)
-    return unsupported("spec 'symbol' requires null: the compiler names "
-                       "kernels by itself so far");
   return llvm::Error::success();
 }
 
@@ -158,11 +154,67 @@ llvm::Error readScoreMod(std::string_view text, Spec &spec) {
   return llvm::Error::success();
 }
 
+/// Checks what a merge has no use for.
+static llvm::Error checkMergeFields(const mla_spec &spec) {
+  struct {
+    const char *name;
+    bool isSet;
+  } const kUnused[] = {
+      {"q_dtype", spec.q_dtype != 0},
+      {"kv_dtype", spec.kv_dtype != 0},
+      {"kv_format", spec.kv_format != 0},
+      {"h_kv", spec.h_kv != 0},
+      {"d_qk", spec.d_qk != 0},
+      {"d_rope", spec.d_rope != 0},
+      {"separate_v", spec.separate_v != 0},
+      {"page_size", spec.page_size != 0},
+      {"extra_page_size", spec.extra_page_size != 0},
+      {"table_kind", spec.table_kind != 0},
+      {"table_dtype", spec.table_dtype != 0},
+      {"length_dtype", spec.length_dtype != 0},
+      {"mask", spec.mask != 0},
+      {"features", spec.features != 0},
+      {"queries", spec.queries != 0},
+      {"score_mod", spec.score_mod != nullptr},
+      {"mask_mod", spec.mask_mod != nullptr},
+      {"schedule", spec.schedule != nullptr},
+  };
+  for (auto [name, isSet] : kUnused)
+    if (isSet)
+      return invalid("spec '{0}' requires 0 or null for MLA_MERGE", name);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Spec> toMergeSpec(const mla_spec &given) {
+  if (llvm::Error error = checkMergeFields(given))
+    return std::move(error);
+  for (auto [name, value, least, most] :
+       {std::tuple{"out_dtype", given.out_dtype, int32_t(MLA_F32),
+                   int32_t(MLA_I64)},
+        {"h_q", given.h_q, 1, kMaxHeads},
+        {"d_v", given.d_v, 1, kMaxDim}})
+    if (llvm::Error error = checkRange(name, value, least, most))
+      return std::move(error);
+  Spec spec;
+  spec.operation = Operation::Merge;
+  spec.outDType = toDType(given.out_dtype);
+  spec.numHeads = given.h_q;
+  spec.headDimV = given.d_v;
+  if (given.symbol)
+    spec.symbol = given.symbol;
+  return spec;
+}
+
 llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
   if (given.target && given.target != target)
     return unsupported("spec 'target' requires that of the engine, '{0}', but "
                        "got '{1}'",
                        target, given.target);
+  if (llvm::Error error =
+          checkRange("operation", given.operation, MLA_DECODE, MLA_MERGE))
+    return std::move(error);
+  if (given.operation == MLA_MERGE)
+    return toMergeSpec(given);
   if (llvm::Error error = checkRanges(given))
     return std::move(error);
   if (llvm::Error error = checkSupported(given))
@@ -201,6 +253,8 @@ llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
       return std::move(error);
   if (given.schedule)
     spec.schedule = given.schedule;
+  if (given.symbol)
+    spec.symbol = given.symbol;
   return spec;
 }
 

@@ -31,6 +31,7 @@ static constexpr const char *kDTypes[] = {"none", "f32", "f16", "bf16",
                                           "e4m3", "u8",  "i32", "i64"};
 static constexpr const char *kFormats[] = {"plain", "row_640", "row_656",
                                            "planar_584", "planar_528"};
+static constexpr const char *kOperations[] = {"decode", "merge"};
 static constexpr const char *kTables[] = {"none", "dense", "csr", "tokens"};
 
 #define MLA_FIELD(name, kind, ...)                                             \
@@ -55,6 +56,7 @@ static const Field kFields[] = {
     MLA_FIELD(mask, Int32, {}),
     MLA_FIELD(features, Int32, {}),
     MLA_FIELD(queries, Int32, {}),
+    MLA_FIELD(operation, Int32, kOperations),
     MLA_FIELD(score_mod, Text, {}),
     MLA_FIELD(mask_mod, Text, {}),
     MLA_FIELD(schedule, Text, {}),

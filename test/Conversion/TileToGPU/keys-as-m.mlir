@@ -88,8 +88,10 @@
 
 // SPLIT:       func.func @decode_combine({{.*}}%[[CTAS:[a-z0-9]+]]: index {mla.name = "num_workers"}
 // SPLIT-SAME:    mla_gpu.ctas_per_worker = 2 : i64
+// SPLIT:         %[[ASKED:.*]] = arith.cmpi ne, %{{.*}}, %c0_i32
 // SPLIT:         %[[SMALL:.*]] = arith.cmpi sle, %{{.*}}, %c16
-// SPLIT-NEXT:    scf.if %[[SMALL]] {
+// SPLIT:         %[[CHAINED:.*]] = arith.andi %[[ASKED]], %[[SMALL]]
+// SPLIT-NEXT:    scf.if %[[CHAINED]] {
 // SPLIT-NEXT:      mla_gpu.grid_launch_dependents
 // SPLIT:         %[[MAIN:.*]] = arith.divui %[[CTAS]], %c2
 // SPLIT:         %[[PLAN:.*]] = mla.plan {{.*}} workers(%[[MAIN]])

@@ -1618,3 +1618,26 @@ func.func @page_size(%q: memref<?x?x16x64xbf16>, %k: memref<?x0x2x64xbf16>, %tab
     head_dim_v = 64
   return
 }
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// (decode_c13) lse_scale and lse_empty
+//===----------------------------------------------------------------------===//
+
+func.func @lse_empty(%q: memref<?x?x16x64xbf16>, %k: memref<?x32x2x64xbf16>, %table: memref<?x?xi32>,
+                     %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x64xbf16>,
+                     %lse: memref<?x?x16xf32>) {
+  // expected-error @+1 {{(decode_c13) requires a scale and an empty value of 'lse', but got the scale alone}}
+  mla.decode
+    q(%q : memref<?x?x16x64xbf16>)
+    k(%k : memref<?x32x2x64xbf16>)
+    table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>)
+    scale(%scale : f32)
+    mask(#mla.causal)
+    out(%out : memref<?x?x16x64xbf16>)
+    lse(%lse : memref<?x?x16xf32>, %scale : f32)
+    head_dim_v = 64
+  return
+}

@@ -647,3 +647,51 @@ func.func @store_lse(%o: tensor<16x512xf32>, %l: tensor<8xf32>, %item: !mla.item
   mla.store %o, %l at %item to(%out : memref<?x?x16x512xbf16>) : tensor<16x512xf32>, tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @store_lse_scale(%o: tensor<16x512xf32>, %l: tensor<16xf32>, %item: !mla.item,
+                           %out: memref<?x?x16x512xbf16>, %s: f32, %e: f32) {
+  // expected-error @+1 {{(store_c2) requires lse_scale and lse_empty together, with a destination of lse}}
+  mla.store %o, %l at %item to(%out : memref<?x?x16x512xbf16>) lse_scale(%s) lse_empty(%e) : tensor<16x512xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @store_lse_empty(%o: tensor<16x512xf32>, %l: tensor<16xf32>, %item: !mla.item,
+                           %out: memref<?x?x16x512xbf16>, %lse: memref<?x?x16xf32>, %e: f32) {
+  // expected-error @+1 {{(store_c2) requires lse_scale and lse_empty together}}
+  mla.store %o, %l at %item to(%out : memref<?x?x16x512xbf16>, %lse : memref<?x?x16xf32>) lse_empty(%e) : tensor<16x512xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @merge_heads(%p: memref<?x?x16x64xbf16>, %l: memref<?x?x8xf32>, %out: memref<?x16x64xbf16>,
+                       %lse: memref<?x16xf32>, %s: f32, %e: f32) {
+  // expected-error @+1 {{(merge_c1) requires parts of n x rows x heads x columns and n x rows x heads, and results of the same rows, heads and columns, but got 'memref<?x?x16x64xbf16>', 'memref<?x?x8xf32>'}}
+  mla.merge parts(%p, %l : memref<?x?x16x64xbf16>, memref<?x?x8xf32>)
+    to(%out, %lse : memref<?x16x64xbf16>, memref<?x16xf32>) lse_scale(%s) lse_empty(%e)
+  return
+}
+
+// -----
+
+func.func @merge_dynamic(%p: memref<?x?x?x64xbf16>, %l: memref<?x?x?xf32>, %out: memref<?x?x64xbf16>,
+                         %lse: memref<?x?xf32>, %s: f32, %e: f32) {
+  // expected-error @+1 {{(merge_c1) requires parts of}}
+  mla.merge parts(%p, %l : memref<?x?x?x64xbf16>, memref<?x?x?xf32>)
+    to(%out, %lse : memref<?x?x64xbf16>, memref<?x?xf32>) lse_scale(%s) lse_empty(%e)
+  return
+}
+
+// -----
+
+func.func @merge_types(%p: memref<?x?x16x64xbf16>, %l: memref<?x?x16xf32>, %out: memref<?x16x64xf32>,
+                       %lse: memref<?x16xf32>, %s: f32, %e: f32) {
+  // expected-error @+1 {{(merge_c2) requires parts and out of one type, with contiguous columns in a multiple of 8, but got 'memref<?x?x16x64xbf16>' and 'memref<?x16x64xf32>'}}
+  mla.merge parts(%p, %l : memref<?x?x16x64xbf16>, memref<?x?x16xf32>)
+    to(%out, %lse : memref<?x16x64xf32>, memref<?x16xf32>) lse_scale(%s) lse_empty(%e)
+  return
+}

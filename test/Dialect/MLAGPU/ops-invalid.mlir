@@ -294,3 +294,23 @@ func.func @if_any_effects(%c: tensor<64xi1, #mla_gpu.slice<dim = 1, parent = <m 
   } : tensor<64xi1, #mla_gpu.slice<dim = 1, parent = <m = rows, instr = [64, 64, 16]>>>
   return
 }
+
+// -----
+
+func.func @merge_lse_scale(%po: memref<?x16x512xf32>, %pl: memref<?x16xf32>, %n: index,
+                           %out: memref<?x16x512xbf16>, %s: f32, %e: f32) {
+  // expected-error @+1 {{(merge_c4) requires lse_scale and lse_empty together, with a destination of lse}}
+  mla_gpu.merge %po, %pl slots(%n, %n, %n) pieces(%n) count(%n) part(%n, %n)
+    to %out[%n] lse_scale(%s) lse_empty(%e) : memref<?x16x512xf32>, memref<?x16xf32>, memref<?x16x512xbf16>
+  return
+}
+
+// -----
+
+func.func @merge_rows(%p: memref<?x?x?x64xbf16>, %l: memref<?x?x?xf32>, %out: memref<?x?x64xbf16>,
+                      %lse: memref<?x?xf32>, %s: f32, %e: f32, %n: index) {
+  // expected-error @+1 {{(merge_rows_c1) requires results of rows x heads x columns, but got 'memref<?x?x64xbf16>'}}
+  mla_gpu.merge_rows %p, %l to %out, %lse lse_scale(%s) lse_empty(%e) part(%n, %n)
+    : memref<?x?x?x64xbf16>, memref<?x?x?xf32>, memref<?x?x64xbf16>, memref<?x?xf32>
+  return
+}

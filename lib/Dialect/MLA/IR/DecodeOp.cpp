@@ -32,10 +32,10 @@ static constexpr Clause kClauses[] = {
     {"seq_lens", 9, 1, 1},   {"q_offsets", 10, 1, 1},  {"indices", 11, 1, 1},
     {"topk_lens", 12, 1, 1}, {"sink", 13, 1, 1},       {"k_scales", 14, 1, 1},
     {"scale", 15, 1, 1},     {"num_splits", 16, 1, 1}, {"mask", 17, 0, 0},
-    {"out", 18, 1, 1},       {"lse", 19, 1, 1},
+    {"out", 18, 1, 1},       {"lse", 19, 3, 1},
 };
 static constexpr unsigned kMaskGroup = 17;
-static constexpr unsigned kNumGroups = 20;
+static constexpr unsigned kNumGroups = 22;
 
 ParseResult DecodeOp::parse(OpAsmParser &parser, OperationState &result) {
   std::array<SmallVector<Value, 1>, kNumGroups> groups;
@@ -375,6 +375,9 @@ LogicalResult DecodeOp::verify() {
       return emitOpError("(decode_c12) requires a positive page size, but got ")
              << pageSize;
   }
+  if (bool(getLseScale()) != bool(getLseEmpty()))
+    return emitOpError("(decode_c13) requires a scale and an empty value of "
+                       "'lse', but got the scale alone");
   if (failed(verifyMaskParameters(*this, getMask(), getMaskParams().size(),
                                   "decode_c9")))
     return failure();

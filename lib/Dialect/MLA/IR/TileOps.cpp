@@ -311,6 +311,10 @@ LogicalResult StoreOp::verify() {
     return emitOpError("(store_c1) requires a destination of ")
            << tensorOf(getOutTile()).getDimSize(1) << " columns, but got "
            << getOut().getType();
+  if (bool(getLseScale()) != bool(getLseEmpty()) ||
+      (getLseScale() && !getLse()))
+    return emitOpError("(store_c2) requires lse_scale and lse_empty together, "
+                       "with a destination of lse");
   return checkShape(*this, "store_c1", "lse", getLseTile(),
                     rowsOf(getOutTile()));
 }

@@ -73,9 +73,13 @@ static void buildCombine(func::FuncOp func, PlanOp plan, StoreOp store) {
       CombineOp::create(builder, loc, store.getOutTile().getType(),
                         store.getLseTile().getType(), splitBody->getArgument(0),
                         splitBody->getArgument(1), partialOut, partialLse);
+  auto copied = [&](Value value) {
+    return value ? mapping.lookup(value) : Value();
+  };
   StoreOp::create(builder, loc, merged.getOut(), merged.getLse(),
-                  splitBody->getArgument(0), mapping.lookup(store.getOut()),
-                  store.getLse() ? mapping.lookup(store.getLse()) : Value());
+                  splitBody->getArgument(0), copied(store.getOut()),
+                  copied(store.getLse()), copied(store.getLseScale()),
+                  copied(store.getLseEmpty()));
   YieldOp::create(builder, loc);
 
   BitVector unused(combine.getNumArguments());

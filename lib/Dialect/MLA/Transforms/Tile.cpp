@@ -96,7 +96,9 @@ static LogicalResult nameArguments(func::FuncOp func, DecodeOp op) {
       {"softmax_scale", op.getScale()},
       {"num_splits", op.getNumSplits()},
       {"out", op.getOut()},
-      {"lse", op.getLse()}};
+      {"lse", op.getLse()},
+      {"lse_scale", op.getLseScale()},
+      {"lse_empty", op.getLseEmpty()}};
   DenseMap<Value, StringRef> names;
   for (auto [name, value] : roles)
     if (value)
@@ -197,7 +199,8 @@ private:
     auto result = FinalizeOp::create(builder, loc, loop.getResult(0),
                                      loop.getResult(1), loop.getResult(2));
     StoreOp::create(builder, loc, result.getOut(), result.getLse(), item,
-                    op.getOut(), op.getLse());
+                    op.getOut(), op.getLse(), op.getLseScale(),
+                    op.getLseEmpty());
   }
 
   static Value plan(ForWorkOp work) { return work.getPlan(); }

@@ -47,6 +47,22 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 
+LogicalResult MergeRowsOp::verify() {
+  auto out = cast<MemRefType>(getOut().getType());
+  auto rankOf = [](Value memref) {
+    return cast<MemRefType>(memref.getType()).getRank();
+  };
+  if (rankOf(getValues()) != 4 || rankOf(getLseValues()) != 3 ||
+      out.getRank() != 3 || rankOf(getLse()) != 2 || out.isDynamicDim(1) ||
+      out.isDynamicDim(2))
+    return emitOpError("(merge_rows_c1) requires results of rows x heads x "
+                       "columns, but got ")
+           << out;
+  if ((*this)->getParentOfType<WarpSpecializeOp>())
+    return emitOpError("(merge_rows_c2) requires to be outside of roles");
+  return success();
+}
+
 LogicalResult MergeOp::verify() {
   auto partialOut = cast<MemRefType>(getPartialOut().getType());
   auto partialLse = cast<MemRefType>(getPartialLse().getType());
@@ -81,5 +97,8 @@ LogicalResult MergeOp::verify() {
     return wrongDestination();
   if ((*this)->getParentOfType<WarpSpecializeOp>())
     return emitOpError("(merge_c3) requires to be outside of roles");
+  if (bool(getLseScale()) != bool(getLseEmpty()) || (getLseScale() && !lse))
+    return emitOpError("(merge_c4) requires lse_scale and lse_empty together, "
+                       "with a destination of lse");
   return success();
 }

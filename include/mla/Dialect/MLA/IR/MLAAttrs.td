@@ -210,7 +210,8 @@ def MLA_Launch : MLA_Attr<"Launch", "launch"> {
   let description = [{
     CTAs of `threads` with `shared_bytes` of dynamic shared memory, `ctas_per_worker` for
     each worker; there are as many workers as the device has SMs. `dependent`: the code
-    waits for the kernel before it where it must, so it may start early.
+    waits for the kernel before it where it must, so it may start early; of the first
+    entry, before it reads anything.
 
     Example: `#mla.launch<threads = 192, shared_bytes = 169984, ctas_per_worker = 1, dependent = true>`
   }];
@@ -299,19 +300,20 @@ def MLA_Kernel : MLA_Attr<"Kernel", "kernel"> {
     Written by the last lowering of a target; the runtime marshals a launch from it
     alone. `entries` run in order, each on every worker, with a barrier between.
     `schedule`, `mask`, `kv_heads` and `group` (query heads a KV head) tell how many
-    partial slots a launch needs and which keys it reads.
+    partial slots a launch needs and which keys it reads; a kernel of another problem
+    than mla.decode has neither schedule nor mask.
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"::mlir::mla::ArgumentAttr">:$arguments,
     ArrayRefParameter<"::mlir::mla::EntryAttr">:$entries,
     OptionalArrayRefParameter<"::mlir::mla::BufferAttr">:$workspace,
-    "::mlir::mla::ScheduleAttr":$schedule,
-    "::mlir::Attribute":$mask, "int64_t":$kv_heads,
+    OptionalParameter<"::mlir::mla::ScheduleAttr">:$schedule,
+    OptionalParameter<"::mlir::Attribute">:$mask, "int64_t":$kv_heads,
     "int64_t":$group);
   let assemblyFormat = [{
     `<` `arguments` `=` `[` (`]`) : ($arguments^ `]`)? `,` `entries` `=` `[` $entries `]` `,`
-    `workspace` `=` `[` (`]`) : ($workspace^ `]`)? `,` `schedule` `=` $schedule `,`
-    `mask` `=` $mask `,` `kv_heads` `=` $kv_heads `,` `group` `=` $group `>`
+    `workspace` `=` `[` (`]`) : ($workspace^ `]`)? `,` (`schedule` `=` $schedule^ `,`)?
+    (`mask` `=` $mask^ `,`)? `kv_heads` `=` $kv_heads `,` `group` `=` $group `>`
   }];
 }
 

@@ -30,8 +30,9 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
   let description = [{
     `out = softmax(scale * q k^T + mods) v` for every query of every request,
     where V is the first `head_dim_v` columns of K. Destination style: writes
-    `out` and, where given, `lse` (f32, natural log). A query that sees no key
-    gets `out = +0`, `lse = -inf`. Scores and sums are f32.
+    `out` and, where given, `lse` (f32): the natural logarithm times `lse_scale`
+    (1 / ln 2 for base 2). A query that sees no key gets `out = +0`,
+    `lse = lse_empty`. Without these two, 1 and -inf. Scores and sums are f32.
 
     | clause | operands | shape |
     |---|---|---|
@@ -51,7 +52,7 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
     | `num_splits` | pieces a row block; 0: automatic | i32 |
     | `mask` | a mask and its parameters | i32 each |
     | `out` | destination | as q, with `head_dim_v` columns |
-    | `lse` | destination, may be a null pointer at launch | as q, without d |
+    | `lse` | destination, may be a null pointer at launch; `lse_scale`, `lse_empty` | as q, without d; f32 |
 
     Widths and head counts are static, everything else may be dynamic. `int` is
     i32 or i64. The last dimension of q, k and out has stride 1.
@@ -108,6 +109,7 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
       elementwise speculatable ops and `memref.load`.
     * (decode_c11) the last dimension of q, k, v and out has stride 1.
     * (decode_c12) page size, where static, is positive.
+    * (decode_c13) `lse_scale` and `lse_empty` are given together.
   }];
   let arguments = (ins
     Arg<MLA_FloatMemRef, "", [MemRead]>:$q,
@@ -130,6 +132,8 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
     Variadic<I32>:$mask_params,
     Arg<MLA_FloatMemRef, "", [MemWrite]>:$out,
     Arg<Optional<MLA_F32MemRef>, "", [MemWrite]>:$lse,
+    Optional<F32>:$lse_scale,
+    Optional<F32>:$lse_empty,
     I64Attr:$head_dim_v,
     MLA_MaskAttrInterface:$mask,
     OptionalAttr<MLA_Schedule>:$schedule);
@@ -147,6 +151,48 @@ def MLA_DecodeOp : MLA_Op<"decode", [AttrSizedOperandSegments]> {
     /// Width of the rope part; 0 where q and k are whole.
     int64_t getRopeDim();
   }];
+}
+
+def MLA_MergeOp : MLA_Op<"merge"> {
+  let summary = "merges partial results of the same queries: what to compute";
+  let description = [{
+    `out = sum_i w_i parts_i` with `w_i = exp(lse_parts_i - lse)` and `lse = ln
+    sum_i exp(lse_parts_i)` for each row and head, where all lse are natural
+    logarithms times `lse_scale`. A part whose lse is -inf or `lse_empty` is the
+    identity, and its values are not looked at; rows of which all parts are that
+    give `(0, lse_empty)`. `lse` may be a null pointer at launch. `out` and `lse`
+    may be one of the parts.
+
+    Example:
+    ```mlir
+    func.func @merge(%parts: memref<?x?x16x512xbf16>, %lse_parts: memref<?x?x16xf32>,
+                     %out: memref<?x16x512xbf16>, %lse: memref<?x16xf32>,
+                     %scale: f32, %empty: f32) {
+      mla.merge parts(%parts, %lse_parts : memref<?x?x16x512xbf16>, memref<?x?x16xf32>)
+        to(%out, %lse : memref<?x16x512xbf16>, memref<?x16xf32>)
+        lse_scale(%scale) lse_empty(%empty)
+      return
+    }
+    ```
+
+    Constraints:
+    * (merge_c1) parts are [n, rows, heads, columns], lse_parts [n, rows, heads],
+      out [rows, heads, columns] and lse [rows, heads]; heads and columns are static.
+    * (merge_c2) parts and out are of one type; the columns are a multiple of 8
+      and have stride 1.
+  }];
+  let arguments = (ins
+    Arg<MLA_FloatMemRef, "", [MemRead]>:$parts,
+    Arg<MLA_F32MemRef, "", [MemRead]>:$lse_parts,
+    Arg<MLA_FloatMemRef, "", [MemWrite]>:$out,
+    Arg<MLA_F32MemRef, "", [MemWrite]>:$lse,
+    F32:$lse_scale, F32:$lse_empty);
+  let assemblyFormat = [{
+    `parts` `(` $parts `,` $lse_parts `:` type($parts) `,` type($lse_parts) `)`
+    `to` `(` $out `,` $lse `:` type($out) `,` type($lse) `)`
+    `lse_scale` `(` $lse_scale `)` `lse_empty` `(` $lse_empty `)` attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def MLA_YieldOp : MLA_Op<"yield", [Pure, Terminator, ReturnLike,

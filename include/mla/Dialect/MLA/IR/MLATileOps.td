@@ -452,11 +452,12 @@ def MLA_CombineOp : MLA_Op<"combine"> {
 // Stores
 //===----------------------------------------------------------------------===//
 
-def MLA_StoreOp : MLA_Op<"store"> {
+def MLA_StoreOp : MLA_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "writes an item's rows to the launch's result";
   let description = [{
     Rounds to the element type of the destination; writes the rows that exist and
     nothing else. A null `lse` pointer at launch means that it is not wanted.
+    Values of lse are multiplied by `lse_scale`; -inf becomes `lse_empty`.
 
     Example:
     ```mlir
@@ -470,13 +471,16 @@ def MLA_StoreOp : MLA_Op<"store"> {
 
     Constraints:
     * (store_c1) out has the tile's columns; lse values match its rows.
+    * (store_c2) lse_scale and lse_empty are given together, and with `lse`.
   }];
   let arguments = (ins MLA_F32Tensor:$out_tile, MLA_F32Tensor:$lse_tile, MLA_ItemType:$item,
     Arg<MLA_FloatMemRef, "", [MemWrite]>:$out,
-    Arg<Optional<MLA_F32MemRef>, "", [MemWrite]>:$lse);
+    Arg<Optional<MLA_F32MemRef>, "", [MemWrite]>:$lse,
+    Optional<F32>:$lse_scale, Optional<F32>:$lse_empty);
   let assemblyFormat = [{
     $out_tile `,` $lse_tile `at` $item `to` `(` $out `:` type($out)
-    (`,` $lse^ `:` type($lse))? `)` attr-dict `:` type($out_tile) `,` type($lse_tile)
+    (`,` $lse^ `:` type($lse))? `)` (`lse_scale` `(` $lse_scale^ `)`)?
+    (`lse_empty` `(` $lse_empty^ `)`)? attr-dict `:` type($out_tile) `,` type($lse_tile)
   }];
   let hasVerifier = 1;
 }

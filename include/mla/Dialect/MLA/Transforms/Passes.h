@@ -46,10 +46,12 @@ inline constexpr llvm::StringLiteral kWorkList = "work_list";
 inline constexpr llvm::StringLiteral kWorkRange = "work_range";
 inline constexpr llvm::StringLiteral kSplitList = "split_list";
 inline constexpr llvm::StringLiteral kSplitCount = "split_count";
+/// GPU, i32, not 0: launches behind this one may begin before it ends.
+inline constexpr llvm::StringLiteral kPDLTrigger = "pdl_trigger";
 /// All of them: no argument of a problem may have such a name.
 inline constexpr llvm::StringLiteral kReserved[] = {
     kWorker,   kNumWorkers, kPartialOut, kPartialLse, kScratch,
-    kWorkList, kWorkRange,  kSplitList,  kSplitCount};
+    kWorkList, kWorkRange,  kSplitList,  kSplitCount, kPDLTrigger};
 } // namespace argument_names
 
 /// Appends an argument with an `mla.name` to a function, and returns it.

@@ -370,7 +370,7 @@ def MLAGPU_ScanOp : MLAGPU_Op<"scan", [RecursiveMemoryEffects]> {
   let hasVerifier = 1;
 }
 
-def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
+def MLAGPU_MergeOp : MLAGPU_Op<"merge", [AttrSizedOperandSegments]> {
   let summary = "merges partial results of a row block, by all threads of the CTA";
   let description = [{
     out = sum_i w_i out_i with w_i = 2^(lse_i - lse) and lse = log2 sum_i 2^lse_i, over
@@ -378,8 +378,9 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
     of the partial buffers, piece i > 0 in `next` + (i - 1) * `stride`. The rows' columns
     are divided among `parts` CTAs, of which this is number `part`. Results go to packed
     rows `row` and on (see `mla_gpu.store_rows`) of `out`, rounded to its element type,
-    and, where that is given and not null, of `lse`, as natural logarithms. (0, -inf) is the identity;
-    rows of which all pieces are that give (0, -inf).
+    and, where that is given and not null, of `lse`, as natural logarithms times
+    `lse_scale`. (0, -inf) is the identity; rows of which all pieces are that give
+    (0, `lse_empty`). Without these two, 1 and -inf.
 
     Example:
     ```mlir
@@ -398,18 +399,53 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge"> {
     * (merge_c2) `out` has one or two dimensions of rows, the second static, and as many
       columns, contiguous; `lse` has the same of rows, of f32.
     * (merge_c3) is outside of roles.
+    * (merge_c4) lse_scale and lse_empty are given together, and with `lse`.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$partial_out,
     Arg<AnyMemRef, "", [MemRead]>:$partial_lse,
     Index:$first, Index:$next, Index:$stride, Index:$pieces, Index:$count,
     Index:$part, Index:$parts,
     Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<Optional<AnyMemRef>, "", [MemWrite]>:$lse,
-    Index:$row);
+    Optional<F32>:$lse_scale, Optional<F32>:$lse_empty, Index:$row);
   let assemblyFormat = [{
     $partial_out `,` $partial_lse `slots` `(` $first `,` $next `,` $stride `)`
     `pieces` `(` $pieces `)` `count` `(` $count `)` `part` `(` $part `,` $parts `)`
-    `to` $out (`,` $lse^)? `[` $row `]` attr-dict
+    `to` $out (`,` $lse^)? `[` $row `]` (`lse_scale` `(` $lse_scale^ `)`)?
+    (`lse_empty` `(` $lse_empty^ `)`)? attr-dict
     `:` type($partial_out) `,` type($partial_lse) `,` type($out) (`,` type($lse)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def MLAGPU_MergeRowsOp : MLAGPU_Op<"merge_rows"> {
+  let summary = "merges results of the same rows, by all threads of the launch";
+  let description = [{
+    What `mla.merge` says, by CTA `part` of `parts`. What a row reads is read before
+    any of it is written, so that results may take the place of one of the inputs.
+
+    Example:
+    ```mlir
+    func.func @f(%parts: memref<?x?x16x512xbf16>, %lse_parts: memref<?x?x16xf32>,
+                 %out: memref<?x16x512xbf16>, %lse: memref<?x16xf32>,
+                 %scale: f32, %empty: f32, %part: index, %count: index) {
+      mla_gpu.merge_rows %parts, %lse_parts to %out, %lse lse_scale(%scale) lse_empty(%empty)
+        part(%part, %count) : memref<?x?x16x512xbf16>, memref<?x?x16xf32>, memref<?x16x512xbf16>, memref<?x16xf32>
+      return
+    }
+    ```
+
+    Constraints:
+    * (merge_rows_c1) ranks are 4, 3, 3 and 2; heads and columns of out are static.
+    * (merge_rows_c2) is outside of roles.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$values,
+    Arg<AnyMemRef, "", [MemRead]>:$lse_values,
+    Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<AnyMemRef, "", [MemWrite]>:$lse,
+    F32:$lse_scale, F32:$lse_empty, Index:$part, Index:$parts);
+  let assemblyFormat = [{
+    $values `,` $lse_values `to` $out `,` $lse `lse_scale` `(` $lse_scale `)`
+    `lse_empty` `(` $lse_empty `)` `part` `(` $part `,` $parts `)` attr-dict
+    `:` type($values) `,` type($lse_values) `,` type($out) `,` type($lse)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,86 @@
+//===- Merge.cpp ----------------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+
+using namespace mla_jit;
+using namespace mla_jit::capi;
+
+static llvm::Error checkFlags(const mla_merge_args &args, bool isGPU) {
+  if (args.flags & ~MLA_LAUNCH_PDL_WAIT)
+    return invalid("argument 'flags' requires MLA_LAUNCH_PDL_WAIT or 0, but "
+                   "got {0:x}",
+                   args.flags);
+  if (args.flags && !isGPU)
+    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_* for a "
+                       "kernel of the host: a launch returns when it is done");
+  for (auto [name, value] :
+       {std::pair{"max_ctas", args.max_ctas}, {"reserved", args.reserved}})
+    if (value < 0)
+      return invalid("argument '{0}' requires at least 0, but got {1}", name,
+                     value);
+  return llvm::Error::success();
+}
+
+static llvm::Error setTensors(const mla_merge_args &args,
+                              Arguments &arguments) {
+  for (auto [name, given] : {std::pair{"parts", &args.parts},
+                             {"lse_parts", &args.lse_parts},
+                             {"out", &args.out},
+                             {"lse", &args.lse}}) {
+    auto tensor = toTensor(name, *given);
+    if (!tensor)
+      return tensor.takeError();
+    if (!tensor->given() && std::string_view(name) == "lse") {
+      // One that is not wanted is one without memory.
+      *tensor = arguments.tensor("out");
+      tensor->data = nullptr;
+      tensor->dtype = DType::F32;
+      tensor->rank = 2;
+    }
+    if (!tensor->given())
+      return invalid("argument '{0}' requires a tensor, but got none", name);
+    if (llvm::Error error = arguments.set(name, *tensor))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error merge(const Kernel &kernel, void *stream,
+                         const mla_merge_args *args) {
+  auto given = readStruct(args, "args");
+  if (!given)
+    return given.takeError();
+  const KernelInfo &info = *kernel.info();
+  if (!info.isMerge)
+    return invalid("argument 'kernel' requires one of MLA_MERGE, but got one "
+                   "of MLA_DECODE");
+  if (llvm::Error error = checkFlags(*given, !info.chip.empty()))
+    return error;
+  Arguments arguments(kernel.info());
+  if (llvm::Error error = setTensors(*given, arguments))
+    return error;
+  if (llvm::Error error =
+          setLSEForm(given->lse_base, given->lse_empty_posinf, arguments))
+    return error;
+  arguments.limitWorkers(given->max_ctas);
+  arguments.setDependent(given->flags & MLA_LAUNCH_PDL_WAIT);
+  return kernel.launch(arguments, /*workspace=*/nullptr, 0, stream);
+}
+
+mla_code mla_merge(mla_kernel *handle, void *stream, const mla_merge_args *args,
+                   mla_status *status) {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  if (llvm::Error error = merge(*handle->kernel, stream, args)) {
+    ++handle->shared->failures;
+    return report(status, std::move(error));
+  }
+  handle->shared->launches.fetch_add(1, std::memory_order_relaxed);
+  return succeed(status);
+}
