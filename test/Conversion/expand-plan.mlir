@@ -71,20 +71,22 @@ func.func @splits(%lens: memref<?xi32>, %n: index, %ws: index, %list: memref<?x8
   return %pieces : index
 }
 
-// The last CTA also lists what is split: for others the scan is of nothing.
+// The last CTA also lists what is split, as it scans for its own work: by group it stages them, and packs the list.
 
 // CHECK-LABEL: func.func @work_and_splits(
 // CHECK-SAME:    %{{[a-z0-9]+}}: memref<?xi32>, %{{[a-z0-9]+}}: index, %[[W:[a-z0-9]+]]: index, %[[WS:[a-z0-9]+]]: index, {{.*}} %[[SPLITS:[a-z0-9]+]]: memref<?x8xi32>, %[[COUNT:[a-z0-9]+]]: memref<?x1xi32>
-// CHECK:         mla_gpu.scan {{.*}} ["sum", "max"]
-// CHECK:         mla_gpu.scan {{.*}} ["sum"]
 // CHECK:         %[[NEXT:.*]] = arith.addi %[[W]], %c1
 // CHECK:         %[[LISTS:.*]] = arith.cmpi eq, %[[NEXT]], %[[WS]]
-// CHECK:         %[[IS_CUT:.*]] = arith.andi %{{.*}}, %[[LISTS]]
-// CHECK:         %[[UNITS:.*]] = arith.select %[[IS_CUT]], %{{.*}}, %c0
-// CHECK:         mla_gpu.scan %[[UNITS]] ["sum"]
-// CHECK:         memref.store {{.*}}, %[[SPLITS]]
+// CHECK:         %[[STAGES:.*]] = arith.andi %{{.*}}, %[[LISTS]]
+// CHECK:         mla_gpu.scan {{.*}} ["sum"]
+// CHECK:         } then {
+// CHECK:           scf.if %[[STAGES]] {
+// CHECK:         %[[GROUPS:.*]] = arith.select %[[STAGES]], %{{.*}}, %c0
+// CHECK:         %[[N:.*]] = mla_gpu.scan %[[GROUPS]] ["sum"]
+// CHECK:           memref.store {{.*}}, %[[SPLITS]]
 // CHECK:         scf.if %[[LISTS]] {
-// CHECK:           memref.store {{.*}}, %[[COUNT]][%c0, %c0]
+// CHECK-NEXT:      %[[N32:.*]] = arith.index_cast %[[N]]
+// CHECK-NEXT:      memref.store %[[N32]], %[[COUNT]][%c0, %c0]
 func.func @work_and_splits(%lens: memref<?xi32>, %n: index, %w: index, %ws: index, %list: memref<?x8xi32>, %splits: memref<?x8xi32>,
                            %count: memref<?x1xi32>) {
   %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%ws) mask(#mla.causal) heads = 16 kv_heads = 1

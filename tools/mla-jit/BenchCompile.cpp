@@ -28,6 +28,7 @@ struct Run {
 
 void disableDriverCache() { setenv("CUDA_CACHE_DISABLE", "1", 1); }
 
+/// Compiles and loads, and drops the kernel again: the engine would keep it.
 static Expected<Run> compileOnce(Engine &engine, int64_t heads) {
   Spec spec;
   spec.numHeads = heads;
@@ -37,8 +38,24 @@ static Expected<Run> compileOnce(Engine &engine, int64_t heads) {
       std::chrono::steady_clock::now() - start;
   if (!kernel)
     return kernel.takeError();
-  return Run{elapsed.count(), (*kernel)->compileTimes(),
-             (*kernel)->info()->entries.size()};
+  Run run{elapsed.count(), (*kernel)->compileTimes(),
+          (*kernel)->info()->entries.size()};
+  kernel->reset();
+  engine.trim();
+  return run;
+}
+
+/// So that no compilation has to.
+static Error openDevice(Engine &engine) {
+  auto start = std::chrono::steady_clock::now();
+  auto device = engine.device();
+  if (!device)
+    return device.takeError();
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  outs() << formatv("{0}, {1}: opened in {2:F1} ms\n", device->name,
+                    device->driver, elapsed.count() * 1e3);
+  return Error::success();
 }
 
 static void describeThreads(const Run &run, int threads) {
@@ -63,6 +80,9 @@ static void print(int64_t heads, StringRef name, const Run &run) {
 }
 
 Error benchCompile(Engine &engine, const BenchCompileOptions &options) {
+  if (engine.options().target == TargetKind::CUDA)
+    if (Error error = openDevice(engine))
+      return error;
   bool first = true;
   for (int64_t heads : options.heads) {
     std::vector<Run> runs;
@@ -77,11 +97,11 @@ Error benchCompile(Engine &engine, const BenchCompileOptions &options) {
         describeThreads(runs.front(), engine.options().compileThreads);
       printHeader(runs.front());
     }
-    auto [best, worst] = std::minmax_element(
-        runs.begin(), runs.end(),
-        [](const Run &a, const Run &b) { return a.seconds < b.seconds; });
-    print(heads, "best", *best);
-    print(heads, "worst", *worst);
+    llvm::sort(
+        runs, [](const Run &a, const Run &b) { return a.seconds < b.seconds; });
+    print(heads, "best", runs.front());
+    print(heads, "median", runs[runs.size() / 2]);
+    print(heads, "worst", runs.back());
   }
   return Error::success();
 }

@@ -28,8 +28,9 @@ struct BenchCompileOptions {
 /// called before the first engine asks the driver for a device.
 void disableDriverCache();
 
-/// Compiles and loads each kernel `runs` times, and prints the quickest and the
-/// slowest of the runs.
+/// Compiles and loads each kernel `runs` times, and prints the quickest, the
+/// median and the slowest of the runs. The device is opened, and its time said,
+/// before.
 llvm::Error benchCompile(Engine &engine, const BenchCompileOptions &options);
 
 } // namespace mla_jit

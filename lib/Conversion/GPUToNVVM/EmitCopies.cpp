@@ -59,7 +59,11 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
 
   // Innermost first. A wide box is one of column tiles: the number of the tile
   // is the dimension behind the row.
-  std::string text = "{\n.reg .b64 policy;\n.reg .b32 column;\n";
+  // One lane of one warp, by elect: of a thread that is chosen otherwise, the
+  // assembler does not know that it is one, and loops over all.
+  std::string text = "{\n.reg .pred one;\n.reg .b64 policy;\n.reg .b32 "
+                     "column;\n@!$0 bra end;\nelect.sync _|one, -1;\n"
+                     "@!one bra end;\n";
   std::string constraints = "b,r,l,r";
   int64_t columnTileBytes = dest.rows * width * elementBytes;
   Value address = dest.address;
@@ -67,7 +71,7 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
                       int64_t(op.getAt()) * width * elementBytes;
   if (firstByte)
     address = add(address, i32(firstByte));
-  SmallVector<Value> operands = {elected(), address, scalar(op.getMap()),
+  SmallVector<Value> operands = {inFirstWarp(), address, scalar(op.getMap()),
                                  barrier};
   auto operand = [&](Value value) {
     operands.push_back(value);
@@ -89,7 +93,7 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
     others += ", " + operand(coordinates[i]);
 
   if (announcesItself(op))
-    text += "@$0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], " +
+    text += "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], " +
             std::to_string(op.getBytes()) + ";\n";
   text += "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n";
   int64_t step = isWide ? map.getBoxColumns() / width : map.getBoxColumns();
@@ -100,13 +104,13 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
     std::string at = isWide ? "0, " + row + ", column" : "column";
     if (!isWide && !row.empty())
       at += ", " + row;
-    text += "@$0 cp.async.bulk.tensor." + std::to_string(rank) +
+    text += "cp.async.bulk.tensor." + std::to_string(rank) +
             "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
             ".L2::cache_hint [$1+" +
             std::to_string(i * boxBytes) + "], [$2, {" + at + others +
             "}], [$3], policy;\n";
   }
-  ptx(text + "}", constraints, {}, operands);
+  ptx(text + "end:\n}", constraints, {}, operands);
   return success();
 }
 

@@ -8,9 +8,10 @@
 
 //
 // mla_gpu.merge. A warp does 32 runs of 4 columns, of one row or of several,
-// and keeps loads of 8 pieces in flight. Where there are many pieces, 2, 4 or 8
-// warps do every second, fourth or eighth piece each, and exchange once. The
-// order of sums depends on nothing but the number of pieces.
+// and keeps loads of 8 pieces in flight; of few pieces, those of 2 or 3 such
+// runs. Where there are many pieces, 2, 4 or 8 warps do every second, fourth or
+// eighth piece each, and exchange once. The order of sums depends on nothing
+// but the number of pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +23,16 @@ using namespace mlir::mla_gpu;
 
 namespace {
 
-constexpr int64_t kRun = 4;          // columns of a load of 16 bytes
-constexpr int64_t kInFlight = 8;     // loads of a thread
-constexpr int64_t kFewPieces = 2;    // of which a thread does
-constexpr int64_t kRuns = 3;         // so many runs at once
+constexpr int64_t kRun = 4;      // columns of a load of 16 bytes
+constexpr int64_t kInFlight = 8; // loads of a thread
+/// Of at most `pieces`, a thread does several runs at once.
+struct Few {
+  int64_t pieces, runs;
+};
+/// Blocks of many rows often have 3 or 4 pieces. One kind of code for each: it
+/// has to be fetched, too.
+constexpr int64_t kManyRows = 64;
+constexpr Few kFewOfManyRows = {4, 2}, kFewOfFewRows = {2, 3};
 constexpr int64_t kOthers = 4;       // partials of other warps that it adds
 constexpr int64_t kMaxLogGroups = 3; // of warps that share the pieces of a run
 constexpr int64_t kRunBytes = 16, kStateBytes = 8;
@@ -53,6 +60,7 @@ public:
       : e(e), op(op), b(e.b), i32(b.getI32Type()), f32(b.getF32Type()),
         zero(e.i32(0)), rows(type(op.getPartialOut()).getDimSize(1)),
         columns(type(op.getPartialOut()).getDimSize(2)),
+        few(rows >= kManyRows ? kFewOfManyRows : kFewOfFewRows),
         warps(e.threadsOfCTA() / kWarpThreads) {}
   LogicalResult emit();
 
@@ -95,7 +103,7 @@ private:
   };
   Place placeOf(Value number);
 
-  /// Runs first, first + stride, ... of at most kFewPieces pieces.
+  /// Runs first, first + stride, ... of few pieces.
   void mergeFew(Value first, Value stride, Value end);
   Value logGroups();
   /// The pieces `first`, `first` + step, ...
@@ -122,7 +130,9 @@ private:
   Type i32, f32;
   Value zero;
   Value exchange; ///< i32: its address
-  int64_t rows, columns, warps;
+  int64_t rows, columns;
+  Few few;
+  int64_t warps;
 };
 
 } // namespace
@@ -333,15 +343,15 @@ MergeEmitter::Place MergeEmitter::placeOf(Value number) {
 
 void MergeEmitter::mergeFew(Value first, Value stride, Value end) {
   auto loop =
-      scf::ForOp::create(b, e.loc, first, end, e.mul(stride, e.i32(kRuns)));
+      scf::ForOp::create(b, e.loc, first, end, e.mul(stride, e.i32(few.runs)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value number = e.add(loop.getInductionVar(), e.thread());
   SmallVector<std::pair<Place, SmallVector<Partial>>> all;
-  for (int64_t i = 0; i < kRuns; ++i) {
+  for (int64_t i = 0; i < few.runs; ++i) {
     auto &[place, pieces] = all.emplace_back();
     place = placeOf(number);
-    for (int64_t piece = 0; piece < kFewPieces; ++piece) {
+    for (int64_t piece = 0; piece < few.pieces; ++piece) {
       auto [lse, run] =
           loadPiece(e.i32(piece), place.row, place.column, place.valid);
       pieces.push_back({lse, Value(), llvm::to_vector<4>(run)});
@@ -380,7 +390,7 @@ LogicalResult MergeEmitter::emit() {
   Value first = e.mul(e.scalar(op.getPart()), atATime);
   Value stride = e.mul(e.scalar(op.getParts()), atATime);
   Value isFew = e.cmp(arith::CmpIPredicate::sle, e.scalar(op.getPieces()),
-                      e.i32(kFewPieces));
+                      e.i32(few.pieces));
   e.emitIf(isFew, [&] { mergeFew(first, stride, runs); });
   auto loop =
       scf::ForOp::create(b, e.loc, first, e.select(isFew, zero, runs), stride);

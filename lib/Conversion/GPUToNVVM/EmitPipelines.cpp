@@ -173,6 +173,17 @@ void NVVMEmitter::initBarriers() {
 std::pair<Value, Value> NVVMEmitter::position(const PipelineState &state,
                                               Value number) {
   int64_t stages = PipelineOp(state.declaration).getType().getStages();
+  // Whole rounds ahead, which acquires are, the stage is the same: it need not
+  // be divided for again.
+  Value before;
+  llvm::APInt ahead;
+  if (matchPattern(number, m_Op<arith::AddIOp>(matchers::m_Any(&before),
+                                               m_ConstantInt(&ahead))) &&
+      ahead.isStrictlyPositive() && ahead.urem(stages) == 0) {
+    auto [stage, phase] = position(state, before);
+    bool isOdd = ahead.udiv(stages)[0];
+    return {stage, isOdd ? xori(phase, i32(1)) : phase};
+  }
   if (stages == 1)
     return {i32(0), andi(number, 1)};
   if (llvm::isPowerOf2_64(stages))
@@ -290,17 +301,19 @@ LogicalResult NVVMEmitter::emitAcquire(AcquireOp op) {
     return success();
   }
   fullBarriers[op] = full;
+  // All lanes wait: the assembler takes what follows a loop of one lane alone
+  // for divergent, and keeps addresses out of uniform registers.
   std::string text =
-      "{\n.reg .pred done;\n@!$0 bra end;\n" + waitText("$1", "$2");
+      "{\n.reg .pred done;\n@!$0 bra end;\n" + waitText("$1", "$2") + "end:\n";
   std::string constraints = "b,r,r";
-  SmallVector<Value> operands = {elected(), barrier, parity};
+  SmallVector<Value> operands = {inFirstWarp(), barrier, parity};
   if (std::optional<int64_t> bytes = bytesTo(op)) {
-    text += "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$3], " +
+    text += "@$4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$3], " +
             std::to_string(*bytes) + ";\n";
-    constraints += ",r";
-    operands.push_back(full);
+    constraints += ",r,b";
+    operands.append({full, elected()});
   }
-  ptx(text + "end:\n}", constraints, {}, operands);
+  ptx(text + "}", constraints, {}, operands);
   return success();
 }
 
@@ -332,9 +345,10 @@ LogicalResult NVVMEmitter::emitCommit(CommitOp op) {
   if (!acquire)
     return op.emitOpError(
         "requires an acquire of the same slot number in the same role");
-  if (!bytesTo(acquire))
-    ptx("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b", {},
-        {full, elected()});
+  if (!bytesTo(acquire)) // behind what the lane that copies has announced
+    ptx("bar.warp.sync -1;\n"
+        "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+        "r,b", {}, {full, elected()});
   return success();
 }
 

@@ -91,12 +91,13 @@ SmallVector<Value> ScanEmitter::ownCounts(Value number, Value active) {
 Value ScanEmitter::scanWarp(Value own, bool isMax) {
   Value sum = own;
   for (int distance = 1; distance < kWarpThreads; distance *= 2) {
-    Value other = e.ptx("shfl.sync.up.b32 $0, $1, " + std::to_string(distance) +
-                            ", 0, -1;",
-                        "=r,r", i32, sum)
-                      .front();
-    Value exists = e.cmp(arith::CmpIPredicate::sge, e.lane(), e.i32(distance));
-    sum = combine(sum, e.select(exists, other, zero), isMax);
+    // Its predicate: whether there is such a lane.
+    std::string text = "{\n.reg .b32 other;\n.reg .pred exists;\n"
+                       "shfl.sync.up.b32 other|exists, $1, " +
+                       std::to_string(distance) + ", 0, -1;\n" +
+                       "mov.b32 $0, $1;\n@exists " +
+                       (isMax ? "max.s32" : "add.s32") + " $0, $1, other;\n}";
+    sum = e.ptx(text, "=&r,r", i32, sum).front();
   }
   return sum;
 }
@@ -138,22 +139,17 @@ LogicalResult ScanEmitter::emit() {
           hasThen ? scanWarp(own[k], isMax[k]) : reduceWarp(own[k], isMax[k]);
       Value isLast =
           e.cmp(arith::CmpIPredicate::eq, e.lane(), e.i32(kWarpThreads - 1));
-      e.emitIf(isLast, [&] {
-        e.ptx("st.shared.b32 [$0], $1;", "r,r", {},
-              {address(buffer, k, e.warp()), upTo[k]});
-      });
+      e.ptx("@$2 st.shared.b32 [$0], $1;", "r,r,b", {},
+            {address(buffer, k, e.warp()), upTo[k], isLast});
     }
     e.roleBarrier();
     Values before;
     for (int64_t k = 0; k < counts; ++k) {
       Value exists = e.cmp(arith::CmpIPredicate::slt, e.lane(), e.i32(warps));
-      Value ofWarp = e.emitIf(
-          exists, i32,
-          [&]() -> Values {
-            return e.ptx("ld.shared.b32 $0, [$1];", "=r,r", i32,
-                         address(buffer, k, e.lane()));
-          },
-          [&]() -> Values { return {zero}; })[0];
+      Value ofWarp =
+          e.ptx("mov.b32 $0, 0;\n@$2 ld.shared.b32 $0, [$1];", "=&r,r,b", i32,
+                {address(buffer, k, e.lane()), exists})
+              .front();
       next.push_back(
           combine(totals[k], reduceWarp(ofWarp, isMax[k]), isMax[k]));
       if (!hasThen)

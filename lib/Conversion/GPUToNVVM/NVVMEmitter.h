@@ -167,6 +167,8 @@ public:
   Value warp() { return role.warp; } ///< known to be uniform in the warp
   /// Whether this is the one thread of the role that acts for it; i1.
   Value elected() { return cmp(arith::CmpIPredicate::eq, thread(), i32(0)); }
+  /// Whether that thread is in this warp.
+  Value inFirstWarp() { return cmp(arith::CmpIPredicate::eq, warp(), i32(0)); }
   Value lane() { return andi(ctaThread, kWarpThreads - 1); }
   int64_t roleThreads() const { return role.warps * kWarpThreads; }
   /// A value that is the same in all lanes, made known to be so (shfl of lane

@@ -28,15 +28,6 @@ static void storeFields(IndexMath &ix, Value list, Value index,
       ix.store(field, list, {index, ix.constant(i)});
 }
 
-void DevicePlanner::emitSplits(const SplitBuffers &buffers, Value isLister) {
-  // Scans are outside of branches, but may be of nothing.
-  isCut = ix.both(isCut, isLister);
-  if (mayCount())
-    byCount = ix.both(byCount, isLister);
-  Value count = emitSplits(buffers);
-  when(isLister, [&] { ix.store(count, buffers.splitCount, {zero, zero}); });
-}
-
 Value DevicePlanner::emitSplits(const SplitBuffers &buffers) {
   if (isWhole())
     return zero;
@@ -67,17 +58,22 @@ Value DevicePlanner::emitSplitsByCount(const SplitBuffers &buffers) {
       [&](Value number, ValueRange before, ValueRange) {
         forUnits(number, before, [&](Unit &unit, ValueRange state) {
           unit.ordinal = isRagged() ? state[1] : number;
-          const ItemValues &item = unit.item;
-          Value pieces = cut(unit).pieces;
-          when(ix.less(one, pieces), [&] {
-            Value slot = ix.mul(unit.ordinal, pieceCount);
-            storeFields(ix, buffers.splitList, state[0],
-                        {item.request, item.kvHead, item.firstRow, pieces, slot,
-                         ix.add(slot, one), one, item.qLen});
-          });
+          listSplit(unit, state[0], buffers);
           return advance(unit, state);
         });
       })[0];
+}
+
+void DevicePlanner::listSplit(const Unit &unit, Value index,
+                              const SplitBuffers &buffers) {
+  const ItemValues &item = unit.item;
+  Value pieces = cut(unit).pieces;
+  when(ix.less(one, pieces), [&] {
+    Value slot = ix.mul(unit.ordinal, pieceCount);
+    storeFields(ix, buffers.splitList, index,
+                {item.request, item.kvHead, item.firstRow, pieces, slot,
+                 ix.add(slot, one), one, item.qLen});
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,12 +102,15 @@ Value DevicePlanner::emitSplitsByGroup(const SplitBuffers &buffers) {
           return advance(unit, state);
         });
       })[0];
+  return packSplits(ix.ceilDiv(totalWeight, share), buffers);
+}
 
+Value DevicePlanner::packSplits(Value count, const SplitBuffers &buffers) {
   auto field = [&](Value index, int64_t i) {
     return ix.load(buffers.staging, {index, ix.constant(i)});
   };
   return scan(
-      ix.ceilDiv(totalWeight, share), {"sum"},
+      count, {"sum"},
       [&](Value index) {
         Value isSplit = ix.less(one, field(index, kPieces));
         return State{ix.select(isSplit, field(index, kRowBlocks), zero)};

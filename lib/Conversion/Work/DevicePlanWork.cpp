@@ -26,12 +26,18 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-void DevicePlanner::emitWork(Value worker, const WorkBuffers &buffers) {
+void DevicePlanner::emitWork(Value worker, const WorkBuffers &buffers,
+                             const SplitBuffers *splits) {
   placeWorker(worker);
+  Value isLister = ix.equal(ix.add(worker, one), numWorkers);
+  // One of them is 0.
+  Value count = zero;
   if (mayGroup())
-    emitWorkByGroup(buffers);
+    count = emitWorkByGroup(buffers, splits, isLister);
   if (mayCount())
-    emitWorkByCount(buffers);
+    count = ix.add(count, emitWorkByCount(buffers, splits, isLister));
+  if (splits)
+    when(isLister, [&] { ix.store(count, splits->splitCount, {zero, zero}); });
 }
 
 void DevicePlanner::placeWorker(Value worker) {
@@ -49,7 +55,12 @@ void DevicePlanner::placeWorker(Value worker) {
 // By group
 //===----------------------------------------------------------------------===//
 
-void DevicePlanner::emitWorkByGroup(const WorkBuffers &buffers) {
+Value DevicePlanner::emitWorkByGroup(const WorkBuffers &buffers,
+                                     const SplitBuffers *splits,
+                                     Value isLister) {
+  bool lists = splits && !isWhole();
+  if (lists)
+    isLister = ix.both(isCut, isLister);
   // State: where the unit lies; of ragged queries also its ordinal, and row
   // blocks of this rank before it.
   bool countsBlocks = isRagged() && rowBlocks > 1;
@@ -71,7 +82,7 @@ void DevicePlanner::emitWorkByGroup(const WorkBuffers &buffers) {
         ix.add(ix.mul(unit.item.request, ix.kvHeads), unit.item.kvHead);
     return ix.sub(unit.ordinal, ix.mul(heads, missingRowBlocks()));
   };
-  scan(
+  Value totalWeight = scan(
       ix.select(byCount, zero, numbers), kinds,
       [&](Value number) {
         return forUnits(number, State(kinds.size(), zero), advance);
@@ -79,11 +90,18 @@ void DevicePlanner::emitWorkByGroup(const WorkBuffers &buffers) {
       [&](Value number, ValueRange before, ValueRange own) {
         forUnits(number, before, [&](Unit &unit, ValueRange state) {
           unit.ordinal = isRagged() ? state[1] : number;
-          emitPiece(unit, state[0], stopOf(unit, state[0], own),
-                    listedBefore(unit, state), buffers);
+          Value stop = stopOf(unit, state[0], own);
+          emitPiece(unit, state[0], stop, listedBefore(unit, state), buffers);
+          if (lists)
+            when(isLister,
+                 [&] { stageSplit(unit, state[0], stop, splits->staging); });
           return advance(unit, state);
         });
-      });
+      })[0];
+  if (!lists)
+    return zero;
+  Value used = ix.ceilDiv(totalWeight, share);
+  return packSplits(ix.select(isLister, used, zero), *splits);
 }
 
 Value DevicePlanner::hasRowBlock(const Unit &unit) {
@@ -128,18 +146,24 @@ void DevicePlanner::emitPiece(const Unit &unit, Value start, Value stop,
 // By count
 //===----------------------------------------------------------------------===//
 
-void DevicePlanner::emitWorkByCount(const WorkBuffers &buffers) {
+Value DevicePlanner::emitWorkByCount(const WorkBuffers &buffers,
+                                     const SplitBuffers *splits,
+                                     Value isLister) {
   // State: where the unit lies, pieces before it; of ragged queries also its
-  // ordinal.
-  SmallVector<StringRef> kinds(isRagged() ? 3 : 2, "sum");
+  // ordinal; and split units before it, if they are listed.
+  SmallVector<StringRef> kinds(2 + isRagged() + bool(splits), "sum");
   auto advance = [&](Unit &unit, ValueRange state) {
-    State next = {ix.add(state[0], unit.tiles),
-                  ix.add(state[1], cut(unit).pieces)};
+    Value pieces = cut(unit).pieces;
+    State next = {ix.add(state[0], unit.tiles), ix.add(state[1], pieces)};
     if (isRagged())
       next.push_back(ix.add(state[2], one));
+    if (splits) {
+      Value isSplit = ix.select(ix.less(one, pieces), one, zero);
+      next.push_back(ix.add(state.back(), isSplit));
+    }
     return next;
   };
-  scan(
+  State sums = scan(
       ix.select(byCount, numbers, zero), kinds,
       [&](Value number) {
         return forUnits(number, State(kinds.size(), zero), advance);
@@ -149,9 +173,12 @@ void DevicePlanner::emitWorkByCount(const WorkBuffers &buffers) {
           State next = advance(unit, state);
           unit.ordinal = isRagged() ? state[2] : number;
           emitPieces(unit, state[0], next[0], state[1], buffers);
+          if (splits)
+            when(isLister, [&] { listSplit(unit, state.back(), *splits); });
           return next;
         });
       });
+  return splits ? sums.back() : zero;
 }
 
 void DevicePlanner::emitPieces(const Unit &unit, Value start, Value stop,
@@ -222,9 +249,5 @@ void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
   Value none = ix.constant(0);
   for (int64_t bound : {0, 1})
     ix.store(none, buffers.workRange, ix.constant(bound));
-  DevicePlanner planner(builder, plan, rowBlocks);
-  planner.emitWork(worker, buffers);
-  if (splits)
-    planner.emitSplits(
-        *splits, ix.equal(ix.add(worker, ix.constant(1)), plan.getWorkers()));
+  DevicePlanner(builder, plan, rowBlocks).emitWork(worker, buffers, splits);
 }

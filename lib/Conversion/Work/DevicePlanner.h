@@ -38,12 +38,12 @@ inline constexpr int64_t kRowBlocks = kFirst;
 class DevicePlanner {
 public:
   DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks);
-  /// Writes the pieces of one CTA.
-  void emitWork(Value worker, const WorkBuffers &buffers);
+  /// Writes the pieces of one CTA. With `splits`, the last CTA also lists what
+  /// all together split, and how many they are, by the scans of its own work.
+  void emitWork(Value worker, const WorkBuffers &buffers,
+                const SplitBuffers *splits);
   /// Lists what all CTAs together split, and returns the number of entries.
   Value emitSplits(const SplitBuffers &buffers);
-  /// The same, and the number, by one CTA only. The last thing that is emitted.
-  void emitSplits(const SplitBuffers &buffers, Value isLister);
 
 private:
   struct Unit {
@@ -97,8 +97,12 @@ private:
   //===--- DevicePlanWork.cpp: what a CTA does ----------------------------===//
 
   void placeWorker(Value worker);
-  void emitWorkByGroup(const WorkBuffers &buffers);
-  void emitWorkByCount(const WorkBuffers &buffers);
+  /// Both return the number of entries that are listed in `splits`, which may
+  /// be null, if this CTA is the lister.
+  Value emitWorkByGroup(const WorkBuffers &buffers, const SplitBuffers *splits,
+                        Value isLister);
+  Value emitWorkByCount(const WorkBuffers &buffers, const SplitBuffers *splits,
+                        Value isLister);
   /// The entry of this CTA in a unit that lies at [start, stop); `listed`
   /// entries of its rank come before.
   void emitPiece(const Unit &unit, Value start, Value stop, Value listed,
@@ -120,7 +124,10 @@ private:
 
   Value emitSplitsByGroup(const SplitBuffers &buffers);
   Value emitSplitsByCount(const SplitBuffers &buffers);
+  void listSplit(const Unit &unit, Value index, const SplitBuffers &buffers);
   void stageSplit(const Unit &unit, Value start, Value stop, Value staging);
+  /// Lists what is staged of so many groups; returns the number of entries.
+  Value packSplits(Value count, const SplitBuffers &buffers);
   void emitPackedSplits(Value index, Value before, const SplitBuffers &buffers);
 
   bool isWhole() { return plan.getSplit() == SplitPolicy::Whole; }

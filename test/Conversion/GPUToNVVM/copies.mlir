@@ -16,18 +16,19 @@ module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 
                              row_blocks = 1, copy = tma>, mask = #mla.none, kv_heads = 1, group = 16>} {
 
 // Several boxes of one column tile, the last ones of the tile by a view; and a wide box, of which the column tile is a
-// dimension behind the row. Descriptors are fetched early.
+// dimension behind the row. Descriptors are fetched early. One lane of the role's first warp copies, elected.
 // CHECK-LABEL: llvm.func @tma(
 // CHECK-SAME: %[[NARROW:[^:]*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[WIDE:[^:]*]]: !llvm.ptr
 // CHECK-SAME: %[[PAGE:[^:]*]]: i32)
 // CHECK: prefetch.tensormap [$1];\0Aprefetch.tensormap [$2];\0A", "r,l,l" %{{.*}}, %[[NARROW]], %[[WIDE]]
 // CHECK: %[[TILE:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32 : i32
 // CHECK: arrive.expect_tx.shared::cta.b64 _, [$3], 40960;
-// CHECK: createpolicy.fractional.L2::evict_first.b64 policy, 1.0;
-// CHECK-SAME: add.s32 column, $4, 0;\0A@$0 cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1+0], [$2, {column, $5, $6}], [$3], policy;
-// CHECK-SAME: add.s32 column, $4, 64;\0A@$0 {{.*}} [$1+8192], [$2, {column, $5, $6}], [$3], policy;
-// CHECK-SAME: "b,r,l,r,r,r,r" %{{.*}}, %{{.*}}, %[[NARROW]], %{{.*}}, %c64_i32, %c0_i32, %[[PAGE]] :
-// CHECK: add.s32 column, $4, 0;\0A@$0 cp.async.bulk.tensor.4d.{{.*}} [$1+0], [$2, {0, $5, column, $6}], [$3], policy;\0A}
+// CHECK: @!$0 bra end;\0Aelect.sync _|one, -1;\0A@!one bra end;\0Acreatepolicy.fractional.L2::evict_first.b64 policy, 1.0;
+// CHECK-SAME: add.s32 column, $4, 0;\0Acp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1+0], [$2, {column, $5, $6}], [$3], policy;
+// CHECK-SAME: add.s32 column, $4, 64;\0Acp.async.{{[^ ]*}} [$1+8192], [$2, {column, $5, $6}], [$3], policy;\0Aend:
+// CHECK-SAME: "b,r,l,r,r,r,r" %[[FIRST]], %{{.*}}, %[[NARROW]], %{{.*}}, %c64_i32, %c0_i32, %[[PAGE]] :
+// CHECK: add.s32 column, $4, 0;\0Acp.async.bulk.tensor.4d.{{.*}} [$1+0], [$2, {0, $5, column, $6}], [$3], policy;\0Aend:\0A}
 // CHECK-SAME: %[[WIDE]], %{{.*}}, %c0_i32, %c0_i32, %[[PAGE]] :
 func.func @tma(%narrow: !narrow {mla.name = "k", mla.tensor_map = #map}, %wide: !wide {mla.name = "q", mla.tensor_map = #map},
                %page32: i32 {mla.name = "page"}) attributes {mla.entry = 0} {

@@ -1,8 +1,9 @@
-// mla_gpu.merge: three runs of two pieces or one of eight are in flight; the partials of warps that share pieces are exchanged once and added in order; the
+// mla_gpu.merge: two runs of four pieces (of few rows, three of two) or one of eight are in flight; the partials of warps that share pieces are exchanged once and added in order; the
 // result is stored 8 bytes at a time where the memory is aligned.
 // RUN: mla-opt %s --mla-gpu-to-nvvm | FileCheck %s
 // RUN: sed 's/%out, %lse\[%row\]/%out[%row]/; s/, memref<?x128xf32>$//' %s | mla-opt --mla-gpu-to-nvvm \
 // RUN:   | FileCheck %s --check-prefix=NO-LSE
+// RUN: sed 's/?x64/?x48/g' %s | mla-opt --mla-gpu-to-nvvm | FileCheck %s --check-prefix=FEW-ROWS
 
 #kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"m", []>], workspace = [],
   schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 2, copy = tma>,
@@ -29,9 +30,9 @@ func.func @m(%po: memref<?x64x512xf32> {mla.name = "partial_out"}, %pl: memref<?
 
 // CHECK-LABEL: llvm.func @m
 // CHECK: griddepcontrol.wait
-// CHECK-COUNT-6: @p ld.global.cg.v4.f32
+// CHECK-COUNT-8: @p ld.global.cg.v4.f32
 // CHECK-NOT: @p ld.global
-// CHECK-COUNT-3: st.global.v2.b32
+// CHECK-COUNT-2: st.global.v2.b32
 // CHECK-COUNT-8: @p ld.global.cg.v4.f32
 // CHECK-NOT: @p ld.global
 // CHECK: st.shared.v4.f32
@@ -48,3 +49,11 @@ func.func @m(%po: memref<?x64x512xf32> {mla.name = "partial_out"}, %pl: memref<?
 // CHECK: llvm.return
 
 // NO-LSE-NOT: lg2
+
+// FEW-ROWS: griddepcontrol.wait
+// FEW-ROWS-COUNT-6: @p ld.global.cg.v4.f32
+// FEW-ROWS-NOT: @p ld.global
+// FEW-ROWS-COUNT-3: st.global.v2.b32
+// FEW-ROWS-COUNT-8: @p ld.global.cg.v4.f32
+// FEW-ROWS-NOT: @p ld.global
+// FEW-ROWS: st.shared.v4.f32

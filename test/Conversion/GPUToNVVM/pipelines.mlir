@@ -77,12 +77,18 @@ func.func @counts() attributes {mla.entry = 0} {
 // CHECK-NEXT: fence.proxy.async.shared::cta;
 // CHECK: %[[BACK:.*]] = arith.addi %[[EMPTY3]], %[[OFFSET3]]
 // CHECK: mbarrier.arrive.shared::cta.b64 _, {{.*}} %[[BACK]],
-// The other role.
+// The other role, a round ahead: of the same stage, and the phase after.
+// CHECK: %[[ROUND:.*]] = arith.divui %[[N]], %c3_i32
+// CHECK: %[[PHASE:.*]] = arith.andi %[[ROUND]], %c1_i32
+// CHECK-NOT: arith.divui
+// CHECK: mbarrier.try_wait{{.*}} %{{.*}}, %[[PHASE]]
 // CHECK: cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];
 // CHECK: %[[BARRIER:.*]] = arith.addi %[[FULL]], %{{.*}}
 // CHECK-NEXT: mbarrier.try_wait{{.*}} %[[BARRIER]], %{{.*}}
 func.func @phases(%number: i32 {mla.name = "number"}) attributes {mla.entry = 1} {
   %n = arith.index_cast %number : i32 to index
+  %c3 = arith.constant 3 : index
+  %ahead = arith.addi %n, %c3 : index
   %ring = mla_gpu.alloc : !ring
   %ring3 = mla_gpu.alloc : !ring3
   %a = mla_gpu.pipeline %ring[0:128] writer(threads) from("x") to("y") : !ring
@@ -95,25 +101,25 @@ func.func @phases(%number: i32 {mla.name = "number"}) attributes {mla.entry = 1}
     mla_gpu.release %b[%n] : !three
   }
   role "y" warps(1) {
-    %0 = mla_gpu.acquire %b[%n] : !three
-    mla_gpu.commit %b[%n] : !three
+    %0 = mla_gpu.acquire %b[%ahead] : !three
+    mla_gpu.commit %b[%ahead] : !three
     %1 = mla_gpu.wait %a[%n] : !p
     mla_gpu.release %a[%n] : !p
   }
   return
 }
 
-// The thread that issues copies announces their bytes: with its acquire, if all of them come; else each with its copy,
-// and the commit arrives.
+// One thread announces the bytes of copies: with its acquire, for which its whole warp waits, if all of them come; else
+// each with its copy, and the commit arrives behind.
 // CHECK-LABEL: llvm.func @bytes
-// CHECK: @!$0 bra end;{{.*}}mbarrier.arrive.expect_tx.shared::cta.b64 _, [$3], 16384;\0Aend:
+// CHECK: @!$0 bra end;\0Aretry:{{.*}}@!done bra retry;\0Aend:\0A@$4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$3], 16384;\0A}
 // CHECK-NOT: expect_tx
 // CHECK: L2::cache_hint [$1+0], [$2, {column, $5, $6}], [$3], policy;
 // CHECK-NOT: mbarrier.arrive
-// CHECK: @!$0 bra end;\0Aretry:{{.*}}@!done bra retry;\0Aend:
+// CHECK: @!$0 bra end;\0Aretry:{{.*}}@!done bra retry;\0Aend:\0A}
 // CHECK: scf.if
-// CHECK: @$0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], 8192;
-// CHECK: @$1 mbarrier.arrive.shared::cta.b64 _, [$0];
+// CHECK: @!one bra end;\0Ambarrier.expect_tx.relaxed.cta.shared::cta.b64 [$3], 8192;
+// CHECK: bar.warp.sync -1;\0A@$1 mbarrier.arrive.shared::cta.b64 _, [$0];
 func.func @bytes(%number: i32 {mla.name = "number"}, %more: i1 {mla.name = "more"},
                  %map: !map {mla.name = "k", mla.tensor_map = #mla.tensor_map<dims = [0, 1, 2], box = 64x64, swizzle = 128>})
     attributes {mla.entry = 2} {

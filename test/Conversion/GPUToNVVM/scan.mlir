@@ -43,12 +43,12 @@ func.func @m(%lens: memref<?xi32> {mla.name = "seq_lens"}, %starts: memref<?x4xi
 // CHECK-LABEL: llvm.func @m
 // CHECK: ^[[CHUNK:bb[0-9]+]](
 // CHECK: llvm.load
-// CHECK-COUNT-5: shfl.sync.up.b32 $0, $1, {{[0-9]+}}, 0, -1
-// CHECK: st.shared.b32
-// CHECK-COUNT-5: shfl.sync.up.b32 $0, $1, {{[0-9]+}}, 0, -1
-// CHECK: st.shared.b32
+// CHECK-COUNT-5: shfl.sync.up.b32 other|exists, $1, {{[0-9]+}}, 0, -1;\0Amov.b32 $0, $1;\0A@exists add.s32 $0, $1, other
+// CHECK: @$2 st.shared.b32
+// CHECK-COUNT-5: shfl.sync.up.b32 other|exists, $1, {{[0-9]+}}, 0, -1;\0Amov.b32 $0, $1;\0A@exists max.s32 $0, $1, other
+// CHECK: @$2 st.shared.b32
 // CHECK: bar.sync 0, 192
-// CHECK: ld.shared.b32
+// CHECK: mov.b32 $0, 0;\0A@$2 ld.shared.b32
 // CHECK-COUNT-2: redux.sync.add.s32
 // CHECK: ld.shared.b32
 // CHECK-COUNT-2: redux.sync.max.s32
