@@ -69,7 +69,7 @@ static void replaceBound(mla_gpu::PlanWorkOp op, Value bound, Value range,
 static void expandWork(mla_gpu::PlanWorkOp op) {
   OpBuilder b(op);
   Value range = allocateShared(b, op.getLoc(), {2});
-  SplitBuffers splits = {op.getSplitList(), op.getSplitCount()};
+  SplitBuffers splits = {op.getSplitList(), op.getSplitCount(), Value()};
   if (splits.splitList)
     splits.staging = allocateShared(b, op.getLoc(), {kMaxGroups, 8});
   emitDevicePlan(b, op.getPlan().getDefiningOp<PlanOp>(), op.getRowBlocks(),
