@@ -20,8 +20,9 @@ using namespace mlir;
 void mla::buildProblemToTile(OpPassManager &pm,
                              const ProblemToTileOptions &options) {
   pm.addPass(createAttachTarget({options.cpu, options.chip}));
-  pm.addNestedPass<func::FuncOp>(createSelectSchedule(
-      {options.split, options.queries, options.alignedStrides}));
+  pm.addNestedPass<func::FuncOp>(
+      createSelectSchedule({options.split, options.queries,
+                            options.alignedStrides, options.sharedPlan}));
   pm.addNestedPass<func::FuncOp>(createTile());
   pm.addPass(createSplitKV());
   pm.addNestedPass<func::FuncOp>(createSpecializeTiles());

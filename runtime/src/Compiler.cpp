@@ -98,6 +98,7 @@ public:
     options.chip = request.chip;
     options.queries = request.queries;
     options.alignedStrides = request.alignedStrides;
+    options.sharedPlan = request.sharedPlan;
     options.split = request.rowLocalSplits ? "row_local" : "balanced";
     if (!lower("tile", *module, [&](OpPassManager &pm) {
           mla::buildProblemToTile(pm, options);

@@ -30,6 +30,7 @@ struct CompileRequest {
   std::string chip;            ///< of a GPU; empty: for the host
   int64_t queries = 1;         ///< GPU: expected of a request
   bool alignedStrides = false; ///< GPU: promised, see Spec
+  bool sharedPlan = false;     ///< GPU: see Spec
   bool verifyProtocol = true;  ///< GPU: of text, which may be anyone's
   unsigned supportedPTX = 0;   ///< GPU: 10 x the newest version; 0: any
   std::chrono::milliseconds timeLimit = {};

@@ -47,7 +47,7 @@ public:
   }
   size_t alignment() const override { return kCudaAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
-                  void *stream) const override;
+                  LaunchPart part, void *stream) const override;
 
 private:
   /// Checks that launches can marshal what the kernel takes.
@@ -106,27 +106,33 @@ llvm::Error CudaKernel::describeAssembly(std::string log) {
 }
 
 llvm::Error CudaKernel::run(const Arguments &arguments,
-                            const LaunchValues &values, void *stream) const {
+                            const LaunchValues &values, LaunchPart part,
+                            void *stream) const {
   if (arguments.isEmpty())
     return llvm::Error::success();
-  if (arguments.isDependent() && !info->entries.front().launch.dependent)
+  size_t first = part == LaunchPart::Work ? 1 : 0;
+  size_t end = part == LaunchPart::Plan ? 1 : info->entries.size();
+  if (arguments.isDependent() && !info->entries[first].launch.dependent)
     return llvm::make_error<UnsupportedError>(
         "argument 'flags' requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
         "before it waits for the kernel ahead");
   int limit = arguments.maxWorkers();
   std::array<CudaParameters, kMaxEntries> parameters;
-  for (auto [e, entry] : llvm::enumerate(info->entries))
+  for (size_t e = first; e < end; ++e) {
+    const KernelInfo::Entry &entry = info->entries[e];
     if (llvm::Error error =
             parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
       return error;
-  for (auto [e, entry] : llvm::enumerate(info->entries)) {
+  }
+  for (size_t e = first; e < end; ++e) {
+    const KernelInfo::Entry &entry = info->entries[e];
     cuda::LaunchConfig config;
     config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
     config.block[0] = static_cast<unsigned>(entry.launch.threads);
     config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
     config.stream = static_cast<cuda::StreamHandle>(stream);
     config.programmaticDependent =
-        entry.launch.dependent && (e > 0 || arguments.isDependent());
+        entry.launch.dependent && (e > first || arguments.isDependent());
     if (llvm::Error error =
             cuda::launch(*functions[e], config, parameters[e].pointers()))
       return error;

@@ -150,6 +150,7 @@ llvm::Expected<CompileRequest> Engine::State::request(const Spec &spec) {
     made->rowLocalSplits = spec.rowLocalSplits;
     made->queries = spec.queries;
     made->alignedStrides = spec.alignedStrides;
+    made->sharedPlan = spec.sharedPlan;
     // Costs as much as some stages, and tests do it for all dataflows.
     made->verifyProtocol = false;
   }

@@ -169,6 +169,7 @@ Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
   (*loaded)->entry = entry;
   (*loaded)->origin = origin;
   (*loaded)->digest = digest;
+  (*loaded)->plans = plans;
   return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));
 }
 
@@ -294,7 +295,8 @@ Engine::describe(const Spec &spec) {
 
 llvm::Expected<size_t> Engine::workspaceBound(const Spec &spec, int64_t batch,
                                               int64_t totalQueries,
-                                              int64_t maxSplits) {
+                                              int64_t maxSplits,
+                                              WorkspacePart part) {
   auto info = describe(spec);
   if (!info)
     return info.takeError();
@@ -309,7 +311,7 @@ llvm::Expected<size_t> Engine::workspaceBound(const Spec &spec, int64_t batch,
   if (!state->isHost())
     workers = std::max(workers, (*info)->rowBlocks) *
               (*info)->entries.front().launch.ctasPerWorker;
-  return mla_jit::workspaceBound(**info, batch, totalQueries, maxSplits,
+  return mla_jit::workspaceBound(**info, part, batch, totalQueries, maxSplits,
                                  workers, workspaceAlignment());
 }
 

@@ -91,6 +91,7 @@ struct Engine::State {
   const EngineOptions options;
   std::shared_ptr<WorkerPool> pool; // host
   KernelStore store;
+  const std::shared_ptr<PlanRecords> plans = std::make_shared<PlanRecords>();
   std::mutex mutex;
   ContextPtr context; // CUDA, from the first need on
 

@@ -29,7 +29,7 @@ public:
   }
   size_t alignment() const override { return kHostAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
-                  void *stream) const override;
+                  LaunchPart part, void *stream) const override;
 
   std::shared_ptr<WorkerPool> pool;
   std::optional<HostCode> code;
@@ -91,7 +91,8 @@ static void runWorker(void *context, int worker) {
 }
 
 llvm::Error HostKernel::run(const Arguments &arguments,
-                            const LaunchValues &values, void *stream) const {
+                            const LaunchValues &values, LaunchPart /*part*/,
+                            void *stream) const {
   if (stream)
     return createStringError("argument 'stream' requires a null pointer for a "
                              "kernel of the host, but got one");

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla_jit/Kernel.h"
+#include "Failure.h"
 #include "KernelState.h"
 #include "mla_jit/Engine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -76,43 +77,103 @@ llvm::Expected<std::string_view> Kernel::stage(std::string_view name) const {
 int Kernel::numWorkers() const { return state->numWorkers(); }
 size_t Kernel::workspaceAlignment() const { return state->alignment(); }
 
+int64_t Kernel::workersOf(const Arguments &arguments) const {
+  return state->workspaceWorkers(arguments.maxWorkers());
+}
+
 size_t Kernel::workspaceBytes(const Arguments &arguments) const {
-  return layOutWorkspace(*state->info, arguments,
-                         state->workspaceWorkers(arguments.maxWorkers()),
-                         state->alignment(), nullptr)
+  return layOutWorkspace(*state->info, arguments, workersOf(arguments),
+                         state->alignment(), nullptr, arguments.givenPlan())
       .bytes;
 }
 
 size_t Kernel::workspaceBound(int64_t batch, int64_t totalQueries,
-                              int64_t maxSplits) const {
-  return mla_jit::workspaceBound(*state->info, batch, totalQueries, maxSplits,
-                                 state->workspaceWorkers(), state->alignment());
+                              int64_t maxSplits, WorkspacePart part) const {
+  return mla_jit::workspaceBound(*state->info, part, batch, totalQueries,
+                                 maxSplits, state->workspaceWorkers(),
+                                 state->alignment());
+}
+
+/// Checks memory that a launch writes to, or reads.
+static llvm::Error checkMemory(const char *name, const void *memory,
+                               size_t given, size_t needed, size_t alignment) {
+  auto refuse = [](const llvm::formatv_object_base &message) {
+    return fail(FailureKind::Workspace, message.str());
+  };
+  if (given < needed)
+    return refuse(formatv("argument '{0}' requires {1} bytes, but got {2}",
+                          name, needed, given));
+  if (needed && !memory)
+    return refuse(formatv("argument '{0}' requires {1} bytes, but got null",
+                          name, needed));
+  if (reinterpret_cast<uintptr_t>(memory) % alignment)
+    return refuse(formatv(
+        "argument '{0}' requires an alignment of {1} bytes, but got {2}", name,
+        alignment, memory));
+  return llvm::Error::success();
+}
+
+llvm::Error Kernel::check(const Arguments &arguments) const {
+  if (arguments.info.get() != description.get())
+    return createStringError(
+        "arguments require to be made for this kernel, but are another's");
+  return arguments.check();
 }
 
 llvm::Error Kernel::launch(const Arguments &arguments, void *workspace,
                            size_t workspaceSize, void *stream) const {
-  if (arguments.info.get() != description.get())
-    return createStringError(
-        "arguments require to be made for this kernel, but are another's");
-  if (llvm::Error error = arguments.check())
+  if (llvm::Error error = check(arguments))
     return error;
-  Workspace laidOut = layOutWorkspace(
-      *state->info, arguments, state->workspaceWorkers(arguments.maxWorkers()),
-      state->alignment(), workspace);
-  if (workspaceSize < laidOut.bytes)
-    return createStringError(
-        formatv("argument 'workspace' requires {0} bytes, but got {1}",
-                laidOut.bytes, workspaceSize));
-  if (laidOut.bytes && !workspace)
-    return createStringError(
-        formatv("argument 'workspace' requires {0} bytes, but got null",
-                laidOut.bytes));
-  if (reinterpret_cast<uintptr_t>(workspace) % state->alignment())
-    return createStringError(formatv(
-        "argument 'workspace' requires an alignment of {0} bytes, but got {1}",
-        state->alignment(), workspace));
-  LaunchValues values(*state->info, arguments, laidOut);
-  return state->run(arguments, values, stream);
+  const KernelInfo &info = *state->info;
+  const void *plan = arguments.givenPlan();
+  if (plan)
+    if (llvm::Error error = checkHasPlan(info))
+      return error;
+  int64_t workers = workersOf(arguments);
+  size_t alignment = state->alignment();
+  Workspace laidOut =
+      layOutWorkspace(info, arguments, workers, alignment, workspace, plan);
+  if (llvm::Error error = checkMemory("workspace", workspace, workspaceSize,
+                                      laidOut.bytes, alignment))
+    return error;
+  LaunchValues values(info, arguments, laidOut);
+  if (!plan)
+    return state->run(arguments, values, LaunchPart::All, stream);
+  if (llvm::Error error =
+          checkMemory("schedule", plan, arguments.givenPlanBytes(),
+                      laidOut.planBytes, alignment))
+    return error;
+  if (llvm::Error error = state->plans->check(
+          plan, info, planValues(info, arguments, values, workers)))
+    return error;
+  return state->run(arguments, values, LaunchPart::Work, stream);
+}
+
+llvm::Error Kernel::makePlan(const Arguments &arguments, void *plan,
+                             size_t planSize, void *stream) const {
+  if (llvm::Error error = check(arguments))
+    return error;
+  const KernelInfo &info = *state->info;
+  if (llvm::Error error = checkHasPlan(info))
+    return error;
+  if (!plan)
+    return fail(FailureKind::Workspace,
+                "argument 'schedule' requires a buffer, but got null");
+  int64_t workers = workersOf(arguments);
+  size_t alignment = state->alignment();
+  Workspace laidOut =
+      layOutWorkspace(info, arguments, workers, alignment, nullptr, plan);
+  if (llvm::Error error =
+          checkMemory("schedule", plan, planSize, laidOut.planBytes, alignment))
+    return error;
+  LaunchValues values(info, arguments, laidOut);
+  if (llvm::Error error =
+          state->run(arguments, values, LaunchPart::Plan, stream))
+    return error;
+  if (!arguments.isEmpty())
+    state->plans->add(plan, description,
+                      planValues(info, arguments, values, workers));
+  return llvm::Error::success();
 }
 
 } // namespace mla_jit

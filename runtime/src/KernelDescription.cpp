@@ -171,6 +171,14 @@ static llvm::Expected<KernelInfo::Entry> describeEntry(mla::EntryAttr entry,
   return described;
 }
 
+/// What the first entry writes, and the others read, is the plan.
+static void describePlan(KernelInfo &info) {
+  info.hasPlanEntry = true;
+  for (const KernelInfo::Param &param : info.entries.front().params)
+    if (param.source == KernelInfo::Source::Workspace)
+      info.workspace[param.index].ofPlan = true;
+}
+
 llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp module) {
   auto kernel =
       module->getAttrOfType<mla::KernelAttr>(mla::MLADialect::kKernel);
@@ -206,6 +214,9 @@ llvm::Expected<std::shared_ptr<KernelInfo>> describeKernel(ModuleOp module) {
   info->blockM = kernel.getSchedule().getBlockM();
   if (kernel.getSchedule().getSplit() == mla::SplitPolicy::RowLocal)
     info->defaultSplits = mla::kMaxRowLocalSplits;
+  if (kernel.getSchedule().getPlan() == mla::PlanPolicy::Shared &&
+      info->entries.size() > 1)
+    describePlan(*info);
   return info;
 }
 

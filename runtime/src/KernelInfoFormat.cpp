@@ -14,7 +14,7 @@ using llvm::createStringError;
 namespace mla_jit {
 
 /// Goes on with each change of what is written below.
-static constexpr uint32_t kFormatVersion = 2;
+static constexpr uint32_t kFormatVersion = 3;
 /// No kernel has more of anything: more is damage.
 static constexpr uint64_t kMaxCount = 4096;
 
@@ -122,18 +122,20 @@ static void transferEntry(Transfer &t, Entry &entry) {
 
 template <typename Transfer, typename Buffer>
 static void transferBuffer(Transfer &t, Buffer &buffer) {
-  auto &[name, scope, bytesEach, rank, shape] = buffer;
+  auto &[name, scope, bytesEach, rank, shape, ofPlan] = buffer;
   t.text(name);
   t.choice(scope, KernelInfo::Scope::Piece);
   t.number(bytesEach);
   t.number(rank);
   transferArray(t, shape);
+  t.number(ofPlan);
 }
 
 template <typename Transfer, typename Info>
 static void transferInfo(Transfer &t, Info &info) {
-  auto &[arguments, entries, workspace, isMerge, schedule, mask, chip, blockM,
-         kvHeads, group, rowBlocks, defaultSplits, warnings] = info;
+  auto &[arguments, entries, workspace, isMerge, hasPlanEntry, schedule, mask,
+         chip, blockM, kvHeads, group, rowBlocks, defaultSplits, warnings] =
+      info;
   t.count(arguments);
   for (auto &argument : arguments)
     transferArgument(t, argument);
@@ -144,6 +146,7 @@ static void transferInfo(Transfer &t, Info &info) {
   for (auto &buffer : workspace)
     transferBuffer(t, buffer);
   t.number(isMerge);
+  t.number(hasPlanEntry);
   t.text(schedule);
   t.text(mask);
   t.text(chip);
@@ -181,6 +184,8 @@ static bool isSane(const KernelInfo &info) {
         if (dim < 0 || dim >= Tensor::kMaxRank)
           return false;
     }
+  if (info.hasPlanEntry && info.entries.size() < 2)
+    return false;
   return info.blockM > 0 && info.kvHeads > 0 && info.group > 0 &&
          info.rowBlocks > 0 && info.defaultSplits >= 0;
 }

@@ -11,9 +11,13 @@
 
 #include "Compiler.h"
 #include "LaunchValues.h"
+#include "PlanRecords.h"
 #include "cache/Entry.h"
 
 namespace mla_jit {
+
+/// Which entries are run: all, the one that plans, or those behind it.
+enum class LaunchPart : uint8_t { All, Plan, Work };
 
 /// A loaded kernel: code and what runs it.
 class KernelState {
@@ -30,9 +34,10 @@ public:
   /// `limit`: of the launch; 0: none.
   virtual int64_t workspaceWorkers(int limit = 0) const = 0;
   virtual size_t alignment() const = 0;
-  /// Runs the entries, with values that were checked.
+  /// Runs entries, with values that were checked.
   virtual llvm::Error run(const Arguments &arguments,
-                          const LaunchValues &values, void *stream) const = 0;
+                          const LaunchValues &values, LaunchPart part,
+                          void *stream) const = 0;
 
   std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;
@@ -41,6 +46,8 @@ public:
   std::optional<cache::Entry> entry; ///< of a spec
   KernelOrigin origin = KernelOrigin::Compiled;
   std::string digest; ///< of the key
+  /// Of the engine, if it is of a spec.
+  std::shared_ptr<PlanRecords> plans = std::make_shared<PlanRecords>();
   std::string report; ///< of code that was assembled as it was loaded
 };
 

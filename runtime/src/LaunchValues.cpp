@@ -31,14 +31,18 @@ static int64_t countOf(KernelInfo::Scope scope, int64_t items, int64_t splits,
 }
 
 Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
-                          int64_t workers, size_t alignment, void *base) {
+                          int64_t workers, size_t alignment, void *base,
+                          const void *plan) {
   Workspace workspace;
   int64_t items = arguments.maxItems();
   int64_t splits = splitsOf(info, arguments);
   for (size_t i = 0; i < info.workspace.size(); ++i) {
     const KernelInfo::Buffer &buffer = info.workspace[i];
     Tensor &tensor = workspace.tensors[i];
-    tensor.data = static_cast<char *>(base) + workspace.bytes;
+    bool isApart = plan && buffer.ofPlan;
+    size_t &used = isApart ? workspace.planBytes : workspace.bytes;
+    void *start = isApart ? const_cast<void *>(plan) : base;
+    tensor.data = static_cast<char *>(start) + used;
     tensor.rank = buffer.rank;
     tensor.shape = buffer.shape;
     tensor.shape[0] = countOf(buffer.scope, items, splits, workers);
@@ -47,13 +51,12 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
       tensor.stride[dim] = stride;
       stride *= tensor.shape[dim];
     }
-    workspace.bytes +=
-        llvm::alignTo(tensor.shape[0] * buffer.bytesEach, alignment);
+    used += llvm::alignTo(tensor.shape[0] * buffer.bytesEach, alignment);
   }
   return workspace;
 }
 
-size_t workspaceBound(const KernelInfo &info, int64_t batch,
+size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
                       int64_t totalQueries, int64_t maxSplits, int64_t workers,
                       size_t alignment) {
   // Ragged requests have the most row blocks, see Arguments::maxItems.
@@ -62,6 +65,9 @@ size_t workspaceBound(const KernelInfo &info, int64_t batch,
                   info.kvHeads;
   size_t bytes = 0;
   for (const KernelInfo::Buffer &buffer : info.workspace) {
+    if (part != WorkspacePart::All &&
+        buffer.ofPlan != (part == WorkspacePart::Plan))
+      continue;
     int64_t count =
         std::max(countOf(buffer.scope, items, info.defaultSplits, workers),
                  countOf(buffer.scope, items, maxSplits, workers));

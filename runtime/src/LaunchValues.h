@@ -24,16 +24,19 @@ struct Workspace {
   static constexpr size_t kMaxBuffers = 16;
   std::array<Tensor, kMaxBuffers> tensors;
   size_t bytes = 0;
+  size_t planBytes = 0; ///< of what is not there, but in a plan's buffer
 };
 
 /// Lays out the workspace at `base`, which may be null where only its size is
-/// asked for. Counts are those of `#mla.buffer` for that many workers.
+/// asked for; what the plan is made of at `plan`, if that is not null. Counts
+/// are those of `#mla.buffer` for that many workers.
 Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
-                          int64_t workers, size_t alignment, void *base);
+                          int64_t workers, size_t alignment, void *base,
+                          const void *plan = nullptr);
 
-/// Bytes of workspace for any launch of at most so many requests, queries in
-/// all, splits (0: only automatic ones) and workers.
-size_t workspaceBound(const KernelInfo &info, int64_t batch,
+/// Bytes of a part of the workspace for any launch of at most so many requests,
+/// queries in all, splits (0: only automatic ones) and workers.
+size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
                       int64_t totalQueries, int64_t maxSplits, int64_t workers,
                       size_t alignment);
 

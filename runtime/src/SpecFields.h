@@ -25,8 +25,8 @@ template <typename F> void visitFields(const Spec &spec, F visit) {
   const auto &[operation, qDType, kvDType, outDType, numHeads, numKVHeads,
                headDim, headDimV, ropeDim, layout, pageSize, tableRows,
                tableDType, lengthDType, raggedQ, mask, scoreArguments,
-               scoreBody, rowLocalSplits, queries, alignedStrides, schedule,
-               symbol] = spec;
+               scoreBody, rowLocalSplits, queries, alignedStrides, sharedPlan,
+               schedule, symbol] = spec;
   visit("operation", operation);
   visit("q_dtype", qDType);
   visit("kv_dtype", kvDType);
@@ -51,6 +51,7 @@ template <typename F> void visitFields(const Spec &spec, F visit) {
   visit("row_local_splits", rowLocalSplits);
   visit("queries", queries);
   visit("aligned_strides", alignedStrides);
+  visit("shared_plan", sharedPlan);
   visit("schedule", schedule);
   visit("symbol", symbol);
 }

@@ -16,6 +16,8 @@
 #include "CInterface.h"
 #include "CacheFixture.h"
 #include "FakeCuda.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <dlfcn.h>
 
@@ -225,4 +227,155 @@ TEST_F(CInterfaceCudaTest, SharedMemory) {
       << message;
   fake->sharedBytesOptin = static_cast<int>(needed);
   EXPECT_TRUE(engineOf(0).prepare(gpuSpec()));
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules once a step
+//===----------------------------------------------------------------------===//
+
+static mla_spec sharedSpec() {
+  mla_spec spec = gpuSpec();
+  spec.features = MLA_FEATURE_SHARED_SCHEDULE;
+  return spec;
+}
+
+/// How many parameters each entry of a PTX text has.
+static std::map<std::string, size_t> countParameters(llvm::StringRef ptx) {
+  std::map<std::string, size_t> counts;
+  while (true) {
+    ptx = ptx.split(".entry ").second;
+    if (ptx.empty())
+      return counts;
+    auto [name, list] = ptx.split('(');
+    counts[name.str()] = list.split(')').first.count(".param");
+  }
+}
+
+/// Whether some parameter is an address in [begin, begin + bytes).
+static bool takes(const FakeCuda::Launch &launch, void *begin, uint64_t bytes) {
+  auto first = reinterpret_cast<uint64_t>(begin);
+  return llvm::any_of(launch.parameters, [&](uint64_t word) {
+    return word >= first && word < first + bytes;
+  });
+}
+
+TEST_F(CInterfaceCudaTest, LayersShareASchedule) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(sharedSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  EXPECT_NE(std::string(kernel->info()->schedule).find("plan = shared"),
+            std::string::npos);
+  fake->parameterCounts = countParameters(*kernel->stage("ptx"));
+  EXPECT_EQ(fake->parameterCounts.size(), 3u);
+  auto sizes = engine.sizes(sharedSpec(), 1, 1);
+  uint64_t bytes = sizes->schedule_bytes;
+  EXPECT_GT(bytes, 0u);
+  EXPECT_LT(bytes, sizes->workspace_bytes);
+  EXPECT_EQ(engine.sizes(gpuSpec(), 1, 1)->schedule_bytes, 0u);
+
+  GPUStep step;
+  mla_args &args = step.args;
+  void *plan = reinterpret_cast<void *>(0x900000000000);
+  mla::Status status = kernel->launch(args);
+  ASSERT_TRUE(status) << status.message();
+  ASSERT_EQ(fake->launches.size(), 3u); // plan, main, combine
+  for (const FakeCuda::Launch &launch : fake->launches) {
+    EXPECT_TRUE(takes(launch, args.workspace, args.workspace_bytes));
+    EXPECT_FALSE(takes(launch, plan, bytes));
+  }
+
+  fake->launches.clear();
+  status = kernel->schedule(args, plan, bytes);
+  ASSERT_TRUE(status) << status.message();
+  ASSERT_EQ(fake->launches.size(), 1u);
+  EXPECT_TRUE(takes(fake->launches[0], plan, bytes));
+  EXPECT_FALSE(takes(fake->launches[0], args.workspace, args.workspace_bytes));
+
+  // Each layer: main and combine, which read it and keep partial results apart.
+  fake->launches.clear();
+  args.schedule = plan;
+  args.schedule_bytes = bytes;
+  args.workspace_bytes = sizes->workspace_bytes - bytes;
+  for (uint32_t flags : {0u, MLA_LAUNCH_PDL_WAIT}) {
+    args.flags = flags;
+    status = kernel->launch(args);
+    ASSERT_TRUE(status) << status.message();
+  }
+  ASSERT_EQ(fake->launches.size(), 4u);
+  for (const FakeCuda::Launch &launch : fake->launches) {
+    EXPECT_TRUE(takes(launch, plan, bytes));
+    EXPECT_TRUE(takes(launch, args.workspace, args.workspace_bytes));
+  }
+  // The first one of a launch overlaps what is ahead only if it may.
+  EXPECT_TRUE(fake->launches[0].attributes.empty());
+  EXPECT_EQ(fake->launches[2].attributes.size(), 1u);
+  EXPECT_EQ(countersOf(engine).launch_failures, 0u);
+}
+
+TEST_F(CInterfaceCudaTest, SchedulesOfSomethingElseAreRefused) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(sharedSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  mla_spec windowed = sharedSpec();
+  windowed.mask |= MLA_MASK_WINDOW;
+  auto other = engine.prepare(windowed);
+  auto unshared = engine.prepare(gpuSpec());
+  ASSERT_TRUE(other && unshared);
+  uint64_t bytes = engine.sizes(sharedSpec(), 2, 2)->schedule_bytes;
+  void *plan = reinterpret_cast<void *>(0x900000000000);
+
+  auto refused = [](const mla::Status &status, int32_t code,
+                    const char *argument) {
+    EXPECT_EQ(status.code(), code) << status.message();
+    EXPECT_STREQ(status->argument, argument) << status.message();
+  };
+  GPUStep step;
+  mla_args &args = step.args;
+  refused(kernel->schedule(args, plan, 0), MLA_E_WORKSPACE, "schedule_bytes");
+  refused(kernel->schedule(args, nullptr, bytes), MLA_E_WORKSPACE, "schedule");
+  refused(kernel->schedule(args, static_cast<char *>(plan) + 8, bytes),
+          MLA_E_WORKSPACE, "schedule");
+  refused(unshared->schedule(args, plan, bytes), MLA_E_UNSUPPORTED, "schedule");
+  args.flags = MLA_LAUNCH_PDL_WAIT; // the plan's kernel waits for none
+  refused(kernel->schedule(args, plan, bytes), MLA_E_UNSUPPORTED, "flags");
+  args.flags = 0;
+  EXPECT_TRUE(fake->launches.empty());
+
+  args.schedule = plan;
+  args.schedule_bytes = bytes;
+  refused(kernel->launch(args), MLA_E_INVALID, "schedule");
+  ASSERT_TRUE(kernel->schedule(args, plan, bytes));
+  EXPECT_TRUE(kernel->launch(args));
+  mla_args others = args;
+  others.window = 100;
+  refused(other->launch(others), MLA_E_INVALID, "schedule");
+  refused(unshared->launch(args), MLA_E_UNSUPPORTED, "schedule");
+  const std::pair<const char *, void (*)(mla_args &)> kChanges[] = {
+      {"schedule_bytes", [](mla_args &a) { a.schedule_bytes = 0; }},
+      {"num_splits", [](mla_args &a) { a.num_splits = 2; }},
+      {"max_ctas", [](mla_args &a) { a.max_ctas = 7; }},
+      {"total_q",
+       [](mla_args &a) {
+         a.q_len = a.total_q = 2;
+         a.q.shape[1] = a.out.shape[1] = 2;
+       }},
+      {"batch", [](mla_args &a) {
+         a.batch = a.total_q = 2;
+         a.q.shape[0] = a.out.shape[0] = a.seq_lens.shape[0] =
+             a.table.shape[0] = 2;
+       }}};
+  for (const auto &[argument, change] : kChanges) {
+    mla_args changed = args;
+    change(changed);
+    bool isSize = std::string_view(argument) == "schedule_bytes";
+    refused(kernel->launch(changed), isSize ? MLA_E_WORKSPACE : MLA_E_INVALID,
+            argument);
+  }
+  EXPECT_TRUE(kernel->launch(args));
+  // Another kernel's takes its place.
+  ASSERT_TRUE(other->schedule(others, plan, bytes));
+  refused(kernel->launch(args), MLA_E_INVALID, "schedule");
+  EXPECT_TRUE(other->launch(others));
+  others.window = 99;
+  refused(other->launch(others), MLA_E_INVALID, "window");
 }

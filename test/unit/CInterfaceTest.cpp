@@ -254,6 +254,8 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
        [](mla_spec &s) { s.mask = MLA_MASK_WINDOW; }},
       {"features", MLA_E_UNSUPPORTED,
        [](mla_spec &s) { s.features = MLA_FEATURE_CONTEXT_PARALLEL; }},
+      {"features", MLA_E_UNSUPPORTED,
+       [](mla_spec &s) { s.features = MLA_FEATURE_SHARED_SCHEDULE; }},
       {"target", MLA_E_UNSUPPORTED,
        [](mla_spec &s) { s.target = "cuda:sm_90a"; }},
       {"score_mod", MLA_E_INVALID, [](mla_spec &s) { s.score_mod = "(%a"; }},

@@ -270,7 +270,8 @@ protected:
     workspace =
         layOutWorkspace(*state.info, arguments, state.workspaceWorkers(),
                         state.alignment(), reinterpret_cast<void *>(0x100000));
-    return state.run(arguments, {*state.info, arguments, workspace}, nullptr);
+    return state.run(arguments, {*state.info, arguments, workspace},
+                     LaunchPart::All, nullptr);
   }
 
   Info info = fakeInfo();

@@ -51,6 +51,8 @@ struct FakeCuda {
   std::vector<size_t> parameterBytes = std::getenv("FAKE_CUDA_VERSION")
                                            ? std::vector<size_t>()
                                            : std::vector<size_t>{8, 8, 4};
+  /// By a kernel's name: how many it has, of 8 bytes or more, instead.
+  std::map<std::string, size_t> parameterCounts;
   std::vector<float> milliseconds; ///< of the next timings
 
   bool cacheHits = false; ///< linked before: without the assembler's words

@@ -204,15 +204,19 @@ Result funcSetAttribute(FunctionHandle, FunctionAttribute attribute,
 Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle function,
                       void **parameters, void **) {
   FAKE_IN_CONTEXT(cuLaunchKernelEx);
-  fake.isLost = *handle<std::string *>(function) == "stop";
+  const std::string &name = *handle<std::string *>(function);
+  fake.isLost = name == "stop";
+  std::vector<size_t> bytes = fake.parameterBytes;
+  if (auto known = fake.parameterCounts.find(name);
+      known != fake.parameterCounts.end())
+    bytes.assign(known->second, sizeof(uint64_t));
   FakeCuda::Launch launch;
   launch.config = *config;
   launch.attributes.assign(config->attributes,
                            config->attributes + config->numAttributes);
-  for (size_t i = 0; i < fake.parameterBytes.size(); ++i) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
     uint64_t value = 0;
-    memcpy(&value, parameters[i],
-           std::min(fake.parameterBytes[i], sizeof(value)));
+    memcpy(&value, parameters[i], std::min(bytes[i], sizeof(value)));
     launch.parameters.push_back(value);
   }
   launch.context = contextStack.back();

@@ -17,6 +17,8 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   KernelInfo info = *kernel->info();
   info.chip = "sm_90a";
   info.warnings = {"C7510", ""};
+  info.hasPlanEntry = info.entries.size() > 1;
+  info.workspace[0].ofPlan = true;
   info.entries[0].launch = {192, 1 << 17, 2, true};
   info.entries[0].params[0].map = {3, {0, 2, 1, 0}, 64, 576, 128};
   std::string bytes = writeKernelInfo(info);
@@ -27,6 +29,8 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   EXPECT_EQ((*read)->entries[0].launch.sharedBytes, 1 << 17);
   EXPECT_EQ((*read)->entries[0].params[0].map.swizzle, 128);
   EXPECT_EQ((*read)->schedule, info.schedule);
+  EXPECT_TRUE((*read)->hasPlanEntry);
+  EXPECT_TRUE((*read)->workspace[0].ofPlan);
 
   for (size_t cut = 0; cut < bytes.size(); ++cut)
     EXPECT_NE(textOf(readKernelInfo(bytes.substr(0, cut)).takeError()), "");

@@ -51,6 +51,11 @@ struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
       llvm::cl::desc("promise that free strides of q and k, and where they "
                      "begin, are multiples of 16 bytes, as TMA needs"),
       llvm::cl::init(false)};
+  Option<bool> sharedPlan{
+      *this, "shared-plan",
+      llvm::cl::desc("GPU: an entry of its own plans, for all launches with "
+                     "the same lengths"),
+      llvm::cl::init(false)};
 };
 
 struct TileToGPUOptions : public PassPipelineOptions<TileToGPUOptions> {

@@ -194,9 +194,9 @@ public:
   /// Bytes of workspace for any launch of at most so many requests, queries of
   /// all requests, and splits (0: only automatic splits). Grows with each.
   /// With a chip and numWorkers it needs no driver.
-  llvm::Expected<size_t> workspaceBound(const Spec &spec, int64_t batch,
-                                        int64_t totalQueries,
-                                        int64_t maxSplits);
+  llvm::Expected<size_t>
+  workspaceBound(const Spec &spec, int64_t batch, int64_t totalQueries,
+                 int64_t maxSplits, WorkspacePart part = WorkspacePart::All);
   size_t workspaceAlignment() const;
 
   /// Writes the kernels of these specs to a file; they need no device.

@@ -81,12 +81,16 @@ struct KernelInfo {
     int64_t bytesEach;
     int rank; ///< with the count
     std::array<int64_t, Tensor::kMaxRank> shape = {};
+    bool ofPlan = false; ///< written by the entry that plans
   };
 
   std::vector<ArgumentInfo> arguments;
   std::vector<Entry> entries; ///< in launch order, a barrier between
   std::vector<Buffer> workspace;
   bool isMerge = false; ///< of an mla.merge; else of an mla.decode
+  /// The first entry plans for the others: once for many launches, where these
+  /// get the same plan (Arguments::usePlan).
+  bool hasPlanEntry = false;
   std::string schedule; ///< the #mla.schedule, as text; of a merge empty
   std::string mask;     ///< the mask, as text; empty if not known
   std::string chip;     ///< of a GPU kernel; empty: the host
@@ -161,6 +165,15 @@ public:
   void setDependent(bool value) { dependent = value; }
   bool isDependent() const { return dependent; }
 
+  /// Takes the plan from a buffer that Kernel::makePlan wrote, instead of
+  /// making one. Null: each launch makes its own.
+  void usePlan(const void *buffer, size_t bytes) {
+    plan = buffer;
+    planSize = bytes;
+  }
+  const void *givenPlan() const { return plan; }
+  size_t givenPlanBytes() const { return planSize; }
+
 private:
   llvm::Error checkMerge() const;
   friend class Kernel;
@@ -180,9 +193,14 @@ private:
   std::vector<Value> values;
   int workerLimit = 0;
   bool dependent = false;
+  const void *plan = nullptr;
+  size_t planSize = 0;
 };
 
 class KernelState;
+
+/// Tensors of a workspace: all, those of the plan, or the others.
+enum class WorkspacePart : uint8_t { All, Plan, Others };
 
 /// Where the code of a kernel came from when it was loaded.
 enum class KernelOrigin : uint8_t { Compiled, Disk, Archive };
@@ -215,9 +233,10 @@ public:
   /// and the workers' scratch. Reads no tensor.
   size_t workspaceBytes(const Arguments &arguments) const;
   /// The same for any launch of at most so many requests, queries of all
-  /// requests, and splits (0: only automatic ones).
-  size_t workspaceBound(int64_t batch, int64_t totalQueries,
-                        int64_t maxSplits) const;
+  /// requests, and splits (0: only automatic ones). Launches that are given a
+  /// plan need that of the others alone.
+  size_t workspaceBound(int64_t batch, int64_t totalQueries, int64_t maxSplits,
+                        WorkspacePart part = WorkspacePart::All) const;
 
   /// On the host: runs on all workers and returns when done; `stream` is null.
   /// On a GPU: all tensors and the workspace are in memory of the device;
@@ -231,8 +250,18 @@ public:
   llvm::Error launch(const Arguments &arguments, void *workspace,
                      size_t workspaceBytes, void *stream = nullptr) const;
 
+  /// Runs the entry that plans alone, into `plan`, of workspaceAlignment().
+  /// Launches behind it on the stream may use that, if their arguments agree in
+  /// all but tensors, and these in the lengths. An UnsupportedError if the
+  /// kernel has no such entry.
+  llvm::Error makePlan(const Arguments &arguments, void *plan, size_t planBytes,
+                       void *stream) const;
+
 private:
   friend class Engine;
+  /// Checks what can be without a look at memory.
+  llvm::Error check(const Arguments &arguments) const;
+  int64_t workersOf(const Arguments &arguments) const;
   explicit Kernel(std::unique_ptr<KernelState> state);
   std::unique_ptr<KernelState> state;
   std::shared_ptr<const KernelInfo> description; ///< state's

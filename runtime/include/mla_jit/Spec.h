@@ -77,6 +77,9 @@ struct Spec {
   /// bytes in every launch, which is checked where it matters. Without this
   /// promise a GPU copies keys row by row, which is slower.
   bool alignedStrides = true;
+  /// GPU: an entry of its own plans, so that launches with the same lengths, as
+  /// those of a model's layers, may share one plan (Kernel::makePlan).
+  bool sharedPlan = false;
   /// A "#mla.schedule<...>" to use as it is; empty: the cost model chooses.
   std::string schedule;
   /// What the names of the kernels begin with; empty: "mla_decode" or

@@ -225,6 +225,9 @@ typedef enum {
 #define MLA_FEATURE_KV_START 512u
 #define MLA_FEATURE_EXTRA_KV 1024u
 #define MLA_FEATURE_CONTEXT_PARALLEL 2048u
+/* CUDA: layers of a step may share what mla_schedule makes. Launches without
+   that have one kernel more, and no MLA_LAUNCH_PDL_WAIT. */
+#define MLA_FEATURE_SHARED_SCHEDULE 4096u
 
 /*
  * A value: two specs of equal fields are the same kernel. The maxima at the end
@@ -281,7 +284,7 @@ typedef struct mla_sizes {
   uint32_t alignment;       /* of workspace and sync, in bytes */
   uint64_t workspace_bytes; /* of any contents, for each launch under way */
   uint64_t sync_bytes;      /* zero before the first launch of a stream */
-  uint64_t schedule_bytes;
+  uint64_t schedule_bytes;  /* of any contents; 0: there is none */
 } mla_sizes;
 /* For launches of at most so many requests and query rows (0: the spec's
    maxima), and splits up to max_splits. Grow with each. */
@@ -430,7 +433,7 @@ typedef struct mla_args {
   int32_t num_splits; /* 0: automatic */
   int32_t max_ctas;   /* SMs (host: threads) used at most; 0: all */
   const mla_named_arg *named;
-  const void *schedule;
+  const void *schedule; /* of mla_schedule, or null */
   void *workspace, *sync;
   uint64_t schedule_bytes, workspace_bytes, sync_bytes;
 } mla_args;
@@ -440,6 +443,18 @@ typedef struct mla_args {
    and may be captured. */
 MLA_API mla_code mla_launch(mla_kernel *kernel, void *stream,
                             const mla_args *args, mla_status *status);
+
+/* Who does what in a launch, written into `schedule`, on the device and aligned
+   as a workspace, for any launches behind on the stream that name it in
+   mla_args. One kernel; may be captured.
+   `args` are those of such a launch; of its tensors only seq_lens and q_offsets
+   are read, and workspace and schedule are ignored. Launches agree in batch,
+   total_q, q_len, num_splits, max_ctas and window, else they are refused
+   (MLA_E_INVALID), and in the contents of these tensors, which nobody checks.
+   MLA_E_UNSUPPORTED for kernels without MLA_FEATURE_SHARED_SCHEDULE. */
+MLA_API mla_code mla_schedule(mla_kernel *kernel, void *stream,
+                              const mla_args *args, void *schedule,
+                              size_t schedule_bytes, mla_status *status);
 
 /*
  * out = sum_i w_i parts[i], w_i = exp(lse_parts[i] - lse), for each of t rows

@@ -82,6 +82,12 @@ public:
     mla_launch(handle.get(), stream, &args, status.get());
     return status;
   }
+  Status schedule(const mla_args &args, void *schedule, size_t bytes,
+                  void *stream = nullptr) const {
+    Status status;
+    mla_schedule(handle.get(), stream, &args, schedule, bytes, status.get());
+    return status;
+  }
   Status merge(const mla_merge_args &args, void *stream = nullptr) const {
     Status status;
     mla_merge(handle.get(), stream, &args, status.get());

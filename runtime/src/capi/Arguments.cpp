@@ -124,7 +124,6 @@ static llvm::Error checkRefused(const mla_args &args, bool isGPU) {
       {"cp_world", args.cp_world != 0 && args.cp_world != 1},
       {"cp_rank", args.cp_rank != 0},
       {"cp_interleave", args.cp_interleave != 0},
-      {"schedule", args.schedule != nullptr},
   };
   for (auto [name, isSet] : kRefused)
     if (isSet)
@@ -341,6 +340,7 @@ llvm::Error Filler::setScalars() {
     return error;
   arguments.limitWorkers(args.max_ctas);
   arguments.setDependent(args.flags & MLA_LAUNCH_PDL_WAIT);
+  arguments.usePlan(args.schedule, args.schedule_bytes);
   return llvm::Error::success();
 }
 

@@ -186,13 +186,17 @@ mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
   int64_t queries = totalQ ? totalQ : given.max_total_q;
   if (!queries) // all requests are as long as one can be
     queries = requests * std::max(given.max_q_len, 1);
-  auto bytes = engine->engine.workspaceBound(read->spec, requests, queries,
-                                             given.max_splits);
-  if (!bytes)
-    return report(status, bytes.takeError());
   mla_sizes told = {};
   told.alignment = engine->engine.workspaceAlignment();
-  told.workspace_bytes = *bytes;
+  for (auto [part, toldBytes] :
+       {std::pair{WorkspacePart::All, &told.workspace_bytes},
+        {WorkspacePart::Plan, &told.schedule_bytes}}) {
+    auto bytes = engine->engine.workspaceBound(read->spec, requests, queries,
+                                               given.max_splits, part);
+    if (!bytes)
+      return report(status, bytes.takeError());
+    *toldBytes = *bytes;
+  }
   writeStruct(sizes, told);
   return succeed(status);
 }

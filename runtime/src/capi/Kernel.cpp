@@ -99,8 +99,26 @@ mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
   return report(status, copyText(*found, content, bytes));
 }
 
-static llvm::Error launch(mla_kernel &handle, void *stream,
-                          const mla_args &given) {
+/// What mla_launch and mla_schedule do with the arguments that were checked.
+using Start = llvm::function_ref<llvm::Error(const Kernel &, const mla_args &,
+                                             Arguments &)>;
+
+/// An error if a buffer is smaller than what mla_sizes_for says.
+static llvm::Error checkBytes(const char *name, uint64_t given,
+                              const Kernel &kernel, const mla_args &args,
+                              WorkspacePart part) {
+  size_t needed =
+      kernel.workspaceBound(args.batch, args.total_q, args.num_splits, part);
+  if (given >= needed)
+    return llvm::Error::success();
+  return fail(FailureKind::Workspace,
+              llvm::formatv("argument '{0}' requires {1}, but got {2}", name,
+                            needed, given)
+                  .str());
+}
+
+static llvm::Error start(mla_kernel &handle, const mla_args &given,
+                         Start function) {
   const Kernel &kernel = *handle.kernel;
   if (kernel.info()->isMerge)
     return invalid("argument 'kernel' requires one of MLA_DECODE, but got one "
@@ -108,14 +126,6 @@ static llvm::Error launch(mla_kernel &handle, void *stream,
   Arguments arguments(kernel.info());
   if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;
-  size_t needed =
-      kernel.workspaceBound(given.batch, given.total_q, given.num_splits);
-  if (given.workspace_bytes < needed)
-    return fail(FailureKind::Workspace,
-                llvm::formatv("argument 'workspace_bytes' requires {0}, but "
-                              "got {1}",
-                              needed, given.workspace_bytes)
-                    .str());
   if (given.flags & MLA_LAUNCH_CHECK) {
     if (!kernel.info()->chip.empty())
       return unsupported("argument 'flags' requires no MLA_LAUNCH_CHECK for a "
@@ -123,32 +133,66 @@ static llvm::Error launch(mla_kernel &handle, void *stream,
     if (llvm::Error error = arguments.checkContents())
       return error;
   }
-  // Nothing to compute, and null pointers are legal.
-  if (given.batch == 0 || given.total_q == 0)
-    return arguments.check();
-  return kernel.launch(arguments, given.workspace, given.workspace_bytes,
-                       stream);
+  return function(kernel, given, arguments);
 }
 
-static llvm::Error launch(mla_kernel &handle, void *stream,
-                          const mla_args *args) {
+static llvm::Error start(mla_kernel &handle, const mla_args *args,
+                         Start function) {
   if (llvm::Error error = checkStruct(args, "args"))
     return error;
   // Of this very header, as nearly always: 2 KB that need no copy.
   if (args->size == sizeof(mla_args))
-    return launch(handle, stream, *args);
+    return start(handle, *args, function);
   auto given = readStruct(args, "args");
-  return given ? launch(handle, stream, *given) : given.takeError();
+  return given ? start(handle, *given, function) : given.takeError();
+}
+
+/// Nothing to compute, and null pointers are legal.
+static bool isEmpty(const mla_args &args) {
+  return args.batch == 0 || args.total_q == 0;
 }
 
 mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
                     mla_status *status) {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
-  if (llvm::Error error = launch(*handle, stream, args)) {
+  auto launch = [&](const Kernel &kernel, const mla_args &given,
+                    Arguments &arguments) -> llvm::Error {
+    bool isPlanned = given.schedule;
+    if (llvm::Error error =
+            checkBytes("workspace_bytes", given.workspace_bytes, kernel, given,
+                       isPlanned ? WorkspacePart::Others : WorkspacePart::All))
+      return error;
+    if (isPlanned)
+      if (llvm::Error error = checkBytes("schedule_bytes", given.schedule_bytes,
+                                         kernel, given, WorkspacePart::Plan))
+        return error;
+    if (isEmpty(given))
+      return arguments.check();
+    return kernel.launch(arguments, given.workspace, given.workspace_bytes,
+                         stream);
+  };
+  if (llvm::Error error = start(*handle, args, launch)) {
     ++handle->shared->failures;
     return report(status, std::move(error));
   }
   handle->shared->launches.fetch_add(1, std::memory_order_relaxed);
   return succeed(status);
+}
+
+mla_code mla_schedule(mla_kernel *handle, void *stream, const mla_args *args,
+                      void *schedule, size_t scheduleBytes,
+                      mla_status *status) {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  auto makePlan = [&](const Kernel &kernel, const mla_args &given,
+                      Arguments &arguments) -> llvm::Error {
+    if (llvm::Error error = checkBytes("schedule_bytes", scheduleBytes, kernel,
+                                       given, WorkspacePart::Plan))
+      return error;
+    if (isEmpty(given) && kernel.info()->hasPlanEntry)
+      return arguments.check();
+    return kernel.makePlan(arguments, schedule, scheduleBytes, stream);
+  };
+  return report(status, start(*handle, args, makePlan));
 }

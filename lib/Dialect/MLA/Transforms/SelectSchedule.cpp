@@ -28,6 +28,14 @@ struct Candidate {
   double cost;
 };
 
+ScheduleAttr withSharedPlan(ScheduleAttr schedule) {
+  return ScheduleAttr::get(
+      schedule.getContext(), schedule.getDataflow().getValue(),
+      schedule.getBlockM(), schedule.getBlockN(), schedule.getSplit(),
+      schedule.getSplitTiles(), schedule.getStages(), schedule.getRowBlocks(),
+      schedule.getCopy(), PlanPolicy::Shared);
+}
+
 struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
   using Base::Base;
 
@@ -51,12 +59,32 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
       if (!target)
         return op.emitOpError("requires a module with 'mla.target' "
                               "(see mla-attach-target), but got none");
-      if (op.getSchedule())
-        return checkGiven(op, target, *policy);
-      return select(op, target, *policy, {queries, alignedStrides});
+      bool isGiven = op.getSchedule().has_value();
+      if (failed(isGiven
+                     ? checkGiven(op, target, *policy)
+                     : select(op, target, *policy, {queries, alignedStrides})))
+        return failure();
+      return sharedPlan ? sharePlan(op, isGiven) : success();
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+  /// Has the plan of a chosen schedule shared; a given one is not changed.
+  static LogicalResult sharePlan(DecodeOp op, bool isGiven) {
+    ScheduleAttr schedule = *op.getSchedule();
+    if (!schedule.isGPU())
+      return markUnsupported(
+                 op.emitOpError("requires a GPU for a shared plan, but got "))
+             << schedule;
+    if (schedule.getPlan() == PlanPolicy::Shared)
+      return success();
+    if (isGiven)
+      return op.emitOpError("requires a schedule with plan = shared, as the "
+                            "option 'shared-plan' says, but got ")
+             << schedule;
+    op.setScheduleAttr(withSharedPlan(schedule));
+    return success();
   }
 
   /// Checks a schedule that the user or a tuner wrote.

@@ -43,7 +43,9 @@ def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
     Option<"queries", "queries", "int64_t", "1",
            "queries that a request typically has">,
     Option<"alignedStrides", "aligned-strides", "bool", "false",
-           "promise that free strides of q and k, and where they begin, are multiples of 16 bytes">];
+           "promise that free strides of q and k, and where they begin, are multiples of 16 bytes">,
+    Option<"sharedPlan", "shared-plan", "bool", "false",
+           "GPU: chosen schedules have plan = shared, and given ones have to">];
   let dependentDialects = ["::mlir::mla::MLADialect"];
 }
 
