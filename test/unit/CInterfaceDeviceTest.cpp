@@ -1,5 +1,4 @@
 //===- CInterfaceDeviceTest.cpp -------------------------------------------===//
-// CInterfaceDeviceTest.cpp------------------------------------------------===//
 //
 // Part of the mla-jit project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,13 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 //
-// What the C interface says of lse and of merges, on a GPU; skipped where there
-// is none.
+// What the C interface says of lse, of merges and of schedules, on a GPU;
+// skipped where there is none.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/src/cuda/Tools.h"
 #include "MergeParts.h"
+
+#include <bit>
 
 using namespace mla_test;
 namespace cuda = mla_jit::cuda;
@@ -64,6 +65,54 @@ protected:
   std::optional<cuda::Stream> stream;
   std::vector<cuda::DeviceBuffer> buffers;
 };
+
+constexpr int64_t kPages = 64, kTableColumns = 48;
+
+/// Decodes of DeepSeek-V3's shape with one query a request, causal; q and k
+/// hold zeros.
+struct Decode {
+  Decode(int32_t heads, uint32_t features, int64_t batch)
+      : spec(mla::make<mla_spec>()), args(mla::make<mla_args>()),
+        q(batch * heads * 576), k(kPages * 64 * 576), out(batch * heads * 512),
+        lse(batch * heads), table(batch * kTableColumns) {
+    spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
+    spec.h_q = heads;
+    spec.h_kv = 1;
+    spec.d_qk = 576;
+    spec.d_v = 512;
+    spec.page_size = 64;
+    spec.table_kind = MLA_TABLE_DENSE;
+    spec.mask = MLA_MASK_CAUSAL;
+    spec.features = features;
+    spec.max_splits = 4;
+    args.batch = args.total_q = static_cast<int32_t>(batch);
+    args.q_len = 1;
+    args.softmax_scale = 0.1f;
+    args.q = tensor(nullptr, MLA_BF16, {batch, 1, heads, 576});
+    args.k = tensor(nullptr, MLA_BF16, {kPages, 64, 1, 576});
+    args.out = tensor(nullptr, MLA_BF16, {batch, 1, heads, 512});
+    args.lse = tensor(nullptr, MLA_F32, {batch, 1, heads});
+    args.seq_lens = tensor(nullptr, MLA_I32, {batch});
+    args.table = tensor(nullptr, MLA_I32, {batch, kTableColumns});
+    for (size_t i = 0; i < table.size(); ++i)
+      table[i] = static_cast<int32_t>(i * 29 % kPages);
+  }
+
+  mla_spec spec;
+  mla_args args;
+  std::vector<uint16_t> q, k, out;
+  std::vector<float> lse;
+  std::vector<int32_t> table;
+};
+
+/// Bits of bf16 numbers in about [-2, 2].
+void fillRandom(std::vector<uint16_t> &bits, unsigned seed) {
+  std::minstd_rand next(seed);
+  for (uint16_t &one : bits) {
+    float value = static_cast<float>(next() % 4096) / 1024 - 2;
+    one = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+  }
+}
 
 } // namespace
 
@@ -124,41 +173,22 @@ TEST_F(CInterfaceDeviceTest, ResultsMayTakeThePlaceOfAPart) {
 /// Queries are 0, so the lse of a request is the logarithm of its length.
 TEST_F(CInterfaceDeviceTest, LSEOfEitherBaseWithEitherEmptyValue) {
   mla::Engine engine = cudaEngine();
-  constexpr int64_t kPages = 64, kColumns = 48;
   const std::vector<int32_t> lengths = {20, 0, 3000};
-  std::vector<int32_t> table(lengths.size() * kColumns);
-  for (size_t i = 0; i < table.size(); ++i)
-    table[i] = static_cast<int32_t>(i % kPages);
   auto batch = static_cast<int32_t>(lengths.size());
   for (int32_t heads : {16, 128}) { // both dataflows
-    auto spec = mla::make<mla_spec>();
-    spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
-    spec.h_q = heads;
-    spec.h_kv = 1;
-    spec.d_qk = 576;
-    spec.d_v = 512;
-    spec.page_size = 64;
-    spec.table_kind = MLA_TABLE_DENSE;
-    spec.mask = MLA_MASK_CAUSAL;
-    spec.max_splits = 4;
-    auto kernel = engine.prepare(spec);
+    Decode decode(heads, /*features=*/0, batch);
+    mla_args &args = decode.args;
+    auto kernel = engine.prepare(decode.spec);
     ASSERT_TRUE(kernel) << kernel.status().message();
-    auto sizes = engine.sizes(spec, batch, batch);
+    auto sizes = engine.sizes(decode.spec, batch, batch);
     ASSERT_TRUE(sizes) << sizes.status().message();
     std::vector<char> workspace(sizes->workspace_bytes, char(0x7f));
-    std::vector<uint16_t> q(size_t(batch) * heads * 576),
-        k(size_t(kPages) * 64 * 576), out(size_t(batch) * heads * 512);
-    std::vector<float> lse(size_t(batch) * heads);
-    auto args = mla::make<mla_args>();
-    args.batch = args.total_q = batch;
-    args.q_len = 1;
-    args.q = tensor(upload(q), MLA_BF16, {batch, 1, heads, 576});
-    args.k = tensor(upload(k), MLA_BF16, {kPages, 64, 1, 576});
-    args.out = tensor(upload(out), MLA_BF16, {batch, 1, heads, 512});
-    args.lse = tensor(upload(lse), MLA_F32, {batch, 1, heads});
-    args.seq_lens = tensor(upload(lengths), MLA_I32, {batch});
-    args.table = tensor(upload(table), MLA_I32, {batch, kColumns});
-    args.softmax_scale = 0.1f;
+    args.q.data = upload(decode.q);
+    args.k.data = upload(decode.k);
+    args.out.data = upload(decode.out);
+    args.lse.data = upload(decode.lse);
+    args.seq_lens.data = upload(lengths);
+    args.table.data = upload(decode.table);
     args.workspace = upload(workspace);
     args.workspace_bytes = sizes->workspace_bytes;
     for (int32_t splits : {0, 1, 4})
@@ -172,6 +202,7 @@ TEST_F(CInterfaceDeviceTest, LSEOfEitherBaseWithEitherEmptyValue) {
             args.flags = flags;
             mla::Status status = kernel->launch(args, stream->handle());
             ASSERT_TRUE(status) << status.message();
+            std::vector<float> &lse = decode.lse;
             download(lse, args.lse.data);
             for (int32_t head : {0, heads - 1}) {
               for (int32_t request : {0, 2}) {
@@ -183,5 +214,89 @@ TEST_F(CInterfaceDeviceTest, LSEOfEitherBaseWithEitherEmptyValue) {
               EXPECT_EQ(lse[heads + head], posinf ? kInf : -kInf);
             }
           }
+  }
+}
+
+/// Layers of a step: a schedule and three launches that name it, captured and
+/// replayed with other lengths. Each gives the bits of a launch that plans
+/// itself.
+TEST_F(CInterfaceDeviceTest, LayersOfAScheduleGiveTheBitsOfLaunchesAlone) {
+  constexpr int kLayers = 3;
+  mla::Engine engine = cudaEngine();
+  const std::vector<std::vector<int32_t>> steps = {
+      {1, 1, 1, 1, 1}, {20, 0, 3000, 129, 2777}, {3072, 3, 3, 3, 0}};
+  auto batch = static_cast<int32_t>(steps.front().size());
+  for (int32_t heads : {16, 128}) { // both dataflows
+    Decode decode(heads, MLA_FEATURE_SHARED_SCHEDULE, batch);
+    mla_args args = decode.args;
+    auto kernel = engine.prepare(decode.spec);
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    auto sizes = engine.sizes(decode.spec, batch, batch);
+    ASSERT_TRUE(sizes) << sizes.status().message();
+    std::vector<char> workspace(sizes->workspace_bytes, char(0x7f)),
+        schedule(sizes -> schedule_bytes, char(0x7f));
+    fillRandom(decode.q, 1);
+    fillRandom(decode.k, 2);
+    args.q.data = upload(decode.q);
+    args.k.data = upload(decode.k);
+    args.seq_lens.data = upload(steps.front());
+    args.table.data = upload(decode.table);
+    args.workspace = upload(workspace);
+    args.workspace_bytes = sizes->workspace_bytes;
+    void *shared = upload(schedule);
+    struct Results {
+      void *out, *lse;
+    };
+    std::vector<Results> layers;
+    for (int layer = 0; layer < kLayers; ++layer)
+      layers.push_back({upload(decode.out), upload(decode.lse)});
+    auto launch = [&](int layer, const void *named) {
+      args.out.data = layers[layer].out;
+      args.lse.data = layers[layer].lse;
+      args.schedule = named;
+      args.schedule_bytes = named ? schedule.size() : 0;
+      return kernel->launch(args, stream->handle());
+    };
+    for (int32_t splits : {0, 3}) {
+      args.num_splits = splits;
+      args.schedule = nullptr;
+      args.schedule_bytes = 0;
+      auto graph = cuda::Graph::capture(context, *stream, [&]() -> llvm::Error {
+        mla::Status status =
+            kernel->schedule(args, shared, schedule.size(), stream->handle());
+        for (int layer = 0; layer < kLayers && status; ++layer)
+          status = launch(layer, shared);
+        return status ? llvm::Error::success()
+                      : llvm::createStringError(status.message());
+      });
+      ASSERT_TRUE(bool(graph)) << llvm::toString(graph.takeError());
+      for (const std::vector<int32_t> &lengths : steps) {
+        auto address = reinterpret_cast<cuda::DevicePtr>(args.seq_lens.data);
+        llvm::cantFail(
+            stream->copyToDevice(address, lengths.data(), lengths.size() * 4));
+        mla::Status status = launch(0, nullptr);
+        ASSERT_TRUE(status) << status.message();
+        std::vector<uint16_t> alone(decode.out.size()), out(alone.size());
+        std::vector<float> aloneLse(decode.lse.size()), lse(aloneLse.size());
+        download(alone, layers[0].out);
+        download(aloneLse, layers[0].lse);
+        for (const Results &layer : layers) {
+          llvm::cantFail(
+              stream->fill(reinterpret_cast<cuda::DevicePtr>(layer.out), 0xff,
+                           out.size() * 2));
+          llvm::cantFail(
+              stream->fill(reinterpret_cast<cuda::DevicePtr>(layer.lse), 0xff,
+                           lse.size() * 4));
+        }
+        llvm::cantFail(graph->launch(*stream));
+        for (const Results &layer : layers) {
+          download(out, layer.out);
+          download(lse, layer.lse);
+          EXPECT_TRUE(out == alone && lse == aloneLse)
+              << heads << " heads, " << splits << " splits, lengths from "
+              << lengths.front();
+        }
+      }
+    }
   }
 }
