@@ -136,6 +136,11 @@ llvm::Error Arguments::setAt(int index, double scalar) {
   return llvm::Error::success();
 }
 
+bool Arguments::letsDependentsBegin() const {
+  int index = info->find("pdl_trigger");
+  return index >= 0 && values[index].i32;
+}
+
 const Tensor &Arguments::tensorOf(std::string_view name) const {
   static const Tensor none;
   int index = info->find(name);

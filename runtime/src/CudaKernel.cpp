@@ -10,7 +10,7 @@
 #include "Assemble.h"
 #include "CudaParameters.h"
 #include "EntryLibraries.h"
-#include "cuda/Launch.h"
+#include "StreamGraphs.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -64,9 +64,14 @@ private:
     return used * entry.launch.ctasPerWorker;
   }
 
+  /// Of a launch of the entry, dependent or not.
+  cuda::LaunchConfig configOf(size_t entry, int limit, bool dependent) const;
+  void makeGraphs();
+
   std::shared_ptr<const cuda::Context> context;
   int workers;
   std::vector<std::shared_ptr<const cuda::Function>> functions; ///< by entry
+  mutable StreamGraphs graphs; // goes before the functions
 };
 
 } // namespace
@@ -90,6 +95,7 @@ llvm::Error CudaKernel::load(const std::string &ptx, const std::string &cubin,
   if (!loaded)
     return loaded.takeError();
   functions = std::move(loaded->functions);
+  makeGraphs();
   return cubin.empty() ? describeAssembly(std::move(loaded->assemblerLog))
                        : llvm::Error::success();
 }
@@ -103,6 +109,26 @@ llvm::Error CudaKernel::describeAssembly(std::string log) {
     return text.takeError();
   report = std::move(*text);
   return llvm::Error::success();
+}
+
+cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
+                                        bool dependent) const {
+  const KernelInfo::Entry &entry = info->entries[index];
+  cuda::LaunchConfig config;
+  config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
+  config.block[0] = static_cast<unsigned>(entry.launch.threads);
+  config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
+  config.programmaticDependent = dependent && entry.launch.dependent;
+  return config;
+}
+
+void CudaKernel::makeGraphs() {
+  llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
+  for (size_t e = 0; e < functions.size(); ++e)
+    kernels.push_back({functions[e].get(),
+                       configOf(e, /*limit=*/0, /*dependent=*/true),
+                       info->entries[e].params.size()});
+  graphs.create(kernels, info->hasPlanEntry);
 }
 
 llvm::Error CudaKernel::run(const Arguments &arguments,
@@ -124,15 +150,22 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
             parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
       return error;
   }
+  // A graph begins when all before it has ended, and what is behind it when it
+  // has.
+  StreamGraphs::Lease graph;
+  if (!arguments.isDependent() && !arguments.letsDependentsBegin())
+    graphs.take(graph, static_cast<cuda::StreamHandle>(stream), part);
+  if (graph) {
+    llvm::SmallVector<cuda::LaunchGraph::Call, kMaxEntries> calls;
+    for (size_t e = first; e < end; ++e)
+      calls.push_back(
+          {configOf(e, limit, e > first).grid, parameters[e].pointers()});
+    return graph->launch(static_cast<cuda::StreamHandle>(stream), calls);
+  }
   for (size_t e = first; e < end; ++e) {
-    const KernelInfo::Entry &entry = info->entries[e];
-    cuda::LaunchConfig config;
-    config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
-    config.block[0] = static_cast<unsigned>(entry.launch.threads);
-    config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
+    cuda::LaunchConfig config =
+        configOf(e, limit, e > first || arguments.isDependent());
     config.stream = static_cast<cuda::StreamHandle>(stream);
-    config.programmaticDependent =
-        entry.launch.dependent && (e > first || arguments.isDependent());
     if (llvm::Error error =
             cuda::launch(*functions[e], config, parameters[e].pointers()))
       return error;

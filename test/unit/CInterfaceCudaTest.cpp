@@ -129,7 +129,7 @@ TEST_F(CInterfaceCudaTest, AnErrorOfAnotherKernelIsALostDevice) {
   ASSERT_TRUE(kernel) << kernel.status().message();
   mla::Status status = kernel->launch(GPUStep().args);
   ASSERT_TRUE(status) << status.message();
-  fake->failures["cuLaunchKernelEx"] = mla_jit::cuda::IllegalAddress;
+  fake->failures["cuGraphLaunch"] = mla_jit::cuda::IllegalAddress;
   status = kernel->launch(GPUStep().args);
   EXPECT_EQ(status.code(), MLA_E_DEVICE_LOST) << status.message();
   EXPECT_EQ(status->driver_code, mla_jit::cuda::IllegalAddress);
@@ -183,7 +183,7 @@ TEST_F(CInterfaceCudaTest, EachDeviceHasItsKernelsAndTheCallerItsContext) {
       EXPECT_TRUE(two->launch(GPUStep().args));
       EXPECT_NE(fake->launches.back().context, ofFirst);
       EXPECT_EQ(current(), before);
-      fake->failures["cuLaunchKernelEx"] = mla_jit::cuda::InvalidValue;
+      fake->failures["cuGraphLaunch"] = mla_jit::cuda::InvalidValue;
       EXPECT_FALSE(two->launch(GPUStep().args));
       EXPECT_EQ(current(), before);
       fake->failures.clear();

@@ -250,6 +250,8 @@ TEST_F(CInterfaceDeviceTest, LayersOfAScheduleGiveTheBitsOfLaunchesAlone) {
     std::vector<Results> layers;
     for (int layer = 0; layer < kLayers; ++layer)
       layers.push_back({upload(decode.out), upload(decode.lse)});
+    args.out.data = layers[0].out;
+    args.lse.data = layers[0].lse;
     auto launch = [&](int layer, const void *named) {
       args.out.data = layers[layer].out;
       args.lse.data = layers[layer].lse;

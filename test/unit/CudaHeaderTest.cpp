@@ -52,6 +52,15 @@ MLA_CUDA_OPTIONAL_FUNCTIONS(MLA_CHECK_SIGNATURE)
 static_assert(
     SameSignature<GetProcAddressFn, decltype(&::cuGetProcAddress)>::value);
 
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNodeParams, block) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX));
+static_assert(offsetof(KernelNodeParams, sharedBytes) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+static_assert(offsetof(KernelNodeParams, parameters) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+static_assert(offsetof(KernelNodeParams, kernel) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(LaunchAttribute, cluster) ==

@@ -361,6 +361,22 @@ TEST_F(CudaKernelTest, MayBeginEarlyIfItWaits) {
   EXPECT_EQ(fake->launches.size(), 4u);
 }
 
+// A graph would make either side wait.
+TEST_F(CudaKernelTest, LaunchesThatOverlapOthersAreNoGraphs) {
+  info.entries[0].launch.dependent = true;
+  info.arguments.push_back(scalarArgument("pdl_trigger", DType::I32));
+  auto state = cuda::get(load());
+  Arguments alone = fakeArguments(state->info), waits = alone, triggers = alone;
+  waits.setDependent(true);
+  llvm::cantFail(triggers.set("pdl_trigger", 1));
+  for (const Arguments *arguments : {&waits, &triggers})
+    ASSERT_TRUE(cuda::Failure(run(*state, *arguments)).ok);
+  EXPECT_EQ(fake->calls["cuGraphLaunch"], 0);
+  ASSERT_TRUE(cuda::Failure(run(*state, alone)).ok);
+  EXPECT_EQ(fake->calls["cuGraphLaunch"], 1);
+  EXPECT_EQ(fake->launches.size(), 6u);
+}
+
 TEST_F(CudaKernelTest, BatchZeroLaunchesNothing) {
   auto state = cuda::get(load());
   EXPECT_TRUE(cuda::Failure(run(*state, fakeArguments(state->info, 0))).ok);

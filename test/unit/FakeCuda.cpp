@@ -20,7 +20,7 @@ struct ShutDown {
 static ShutDown shutDown;
 thread_local std::vector<ContextHandle> contextStack;
 thread_local CaptureMode captureMode = CaptureMode::Global;
-static int anyEvent, anyGraph, anyExec; // their addresses are the handles
+static int anyEvent; // its address is the handle
 
 Result begin(const char *name, bool needsContext) {
   if (isShutDown)
@@ -40,11 +40,22 @@ Result begin(const char *name, bool needsContext) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Nodes are launches; a graph to be launched is a copy.
+struct FakeGraph {
+  std::vector<std::unique_ptr<GraphLaunch>> nodes;
+  std::vector<GraphNodeHandle> newest;
+};
 struct FakeStream {
   bool capturing = false;
   bool isGlobal = false, isBroken = false; ///< of the capture
+  FakeGraph graph;
+};
+struct FakeExec {
+  std::map<GraphNodeHandle, GraphLaunch> launches;
+  std::vector<GraphNodeHandle> order;
 };
 } // namespace
+
 static std::set<FakeStream *> &capturing = *new std::set<FakeStream *>;
 
 Result beginUnsafe(const char *name, bool needsContext) {
@@ -70,6 +81,7 @@ Result streamCreate(StreamHandle *stream, unsigned flags) {
 Result streamDestroy(StreamHandle stream) {
   FAKE_IN_CONTEXT(cuStreamDestroy);
   --fake.streams;
+  capturing.erase(handle<FakeStream *>(stream));
   delete handle<FakeStream *>(stream);
   return Success;
 }
@@ -88,7 +100,7 @@ Result streamBeginCapture(StreamHandle stream, CaptureMode mode) {
   if (mode == CaptureMode::Relaxed)
     return InvalidValue;
   auto *capture = handle<FakeStream *>(stream);
-  *capture = {true, mode == CaptureMode::Global, false};
+  *capture = {true, mode == CaptureMode::Global, false, {}};
   capturing.insert(capture);
   return Success;
 }
@@ -96,12 +108,15 @@ Result streamEndCapture(StreamHandle stream, GraphHandle *graph) {
   FAKE_IN_CONTEXT(cuStreamEndCapture);
   auto *capture = handle<FakeStream *>(stream);
   bool isBroken = capture->isBroken;
+  auto *made = new FakeGraph(std::move(capture->graph));
   *capture = {};
   capturing.erase(capture);
-  if (isBroken)
+  if (isBroken) {
+    delete made;
     return CaptureInvalidated;
+  }
   ++fake.graphs;
-  *graph = handle<GraphHandle>(&anyGraph);
+  *graph = handle<GraphHandle>(made);
   return Success;
 }
 Result exchangeCaptureMode(CaptureMode *mode) {
@@ -109,25 +124,84 @@ Result exchangeCaptureMode(CaptureMode *mode) {
   std::swap(*mode, captureMode);
   return Success;
 }
-Result graphInstantiate(GraphExecHandle *exec, GraphHandle,
+bool capture(const DriverLaunchConfig &config, FunctionHandle function,
+             const std::vector<uint64_t> &parameters) {
+  auto *stream = handle<FakeStream *>(config.stream);
+  if (!capturing.count(stream))
+    return false;
+  stream->graph.nodes.emplace_back(
+      new GraphLaunch{config, {}, function, parameters});
+  GraphLaunch &node = *stream->graph.nodes.back();
+  node.attributes.assign(config.attributes,
+                         config.attributes + config.numAttributes);
+  stream->graph.newest = {handle<GraphNodeHandle>(&node)};
+  return true;
+}
+Result streamGetCaptureInfo(StreamHandle stream, CaptureStatus *status,
+                            uint64_t *id, GraphHandle *graph,
+                            const GraphNodeHandle **newest, const GraphEdge **,
+                            size_t *numNewest) {
+  FAKE_IN_CONTEXT(cuStreamGetCaptureInfo);
+  auto *capture = handle<FakeStream *>(stream);
+  *status = capture->capturing ? CaptureStatus::Active : CaptureStatus::None;
+  *id = 1;
+  *graph = handle<GraphHandle>(&capture->graph);
+  *newest = capture->graph.newest.data();
+  *numNewest = capture->graph.newest.size();
+  return Success;
+}
+Result graphInstantiate(GraphExecHandle *exec, GraphHandle graph,
                         unsigned long long) {
-  FAKE_IN_CONTEXT(cuGraphInstantiateWithFlags);
+  FAKE_UNSAFE_IN_CONTEXT(cuGraphInstantiateWithFlags);
   ++fake.graphs;
-  *exec = handle<GraphExecHandle>(&anyExec);
+  auto *made = new FakeExec;
+  for (const auto &node : handle<FakeGraph *>(graph)->nodes) {
+    made->order.push_back(handle<GraphNodeHandle>(node.get()));
+    made->launches[made->order.back()] = *node;
+  }
+  *exec = handle<GraphExecHandle>(made);
   return Success;
 }
-Result graphLaunch(GraphExecHandle, StreamHandle) {
+Result graphExecKernelNodeSetParams(GraphExecHandle exec, GraphNodeHandle node,
+                                    const KernelNodeParams *params) {
+  FAKE_IN_CONTEXT(cuGraphExecKernelNodeSetParams);
+  auto &launches = handle<FakeExec *>(exec)->launches;
+  auto found = launches.find(node);
+  if (found == launches.end() || found->second.function != params->function)
+    return InvalidValue;
+  GraphLaunch &launch = found->second;
+  std::copy_n(params->grid, 3, launch.config.grid);
+  std::copy_n(params->block, 3, launch.config.block);
+  launch.config.sharedBytes = params->sharedBytes;
+  launch.parameters = readParameters(params->function, params->parameters);
+  return Success;
+}
+Result graphUpload(GraphExecHandle, StreamHandle) {
+  FAKE_IN_CONTEXT(cuGraphUpload);
+  return Success;
+}
+Result graphLaunch(GraphExecHandle exec, StreamHandle stream) {
   FAKE_IN_CONTEXT(cuGraphLaunch);
+  if (capturing.count(handle<FakeStream *>(stream)))
+    return CaptureUnsupported;
+  auto *graph = handle<FakeExec *>(exec);
+  for (GraphNodeHandle node : graph->order) {
+    GraphLaunch launch = graph->launches[node];
+    launch.config.stream = stream;
+    start(std::move(launch));
+  }
   return Success;
 }
-Result graphExecDestroy(GraphExecHandle) {
+Result graphExecDestroy(GraphExecHandle exec) {
   FAKE(cuGraphExecDestroy);
   --fake.graphs;
+  delete handle<FakeExec *>(exec);
   return Success;
 }
-Result graphDestroy(GraphHandle) {
+Result graphDestroy(GraphHandle graph) {
   FAKE(cuGraphDestroy);
   --fake.graphs;
+  delete handle<FakeGraph *>(graph);
   return Success;
 }
 

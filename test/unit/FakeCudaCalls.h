@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace fake_driver {
 using namespace mla_jit::cuda;
@@ -42,6 +43,20 @@ inline bool takeMemory(size_t bytes) {
   return true;
 }
 inline constexpr size_t kLibraryBytes = 64 << 10;
+
+/// A kernel in a graph.
+struct GraphLaunch {
+  DriverLaunchConfig config;
+  std::vector<LaunchAttribute> attributes;
+  FunctionHandle function;
+  std::vector<uint64_t> parameters;
+};
+std::vector<uint64_t> readParameters(FunctionHandle function,
+                                     void **parameters);
+/// Adds to the graph if the stream is being captured.
+bool capture(const DriverLaunchConfig &config, FunctionHandle function,
+             const std::vector<uint64_t> &parameters);
+void start(GraphLaunch launch);
 
 template <typename Handle, typename T> Handle handle(T *object) {
   return reinterpret_cast<Handle>(object);

@@ -201,26 +201,34 @@ Result funcSetAttribute(FunctionHandle, FunctionAttribute attribute,
   fake.dynamicShared = value;
   return Success;
 }
-Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle function,
-                      void **parameters, void **) {
-  FAKE_IN_CONTEXT(cuLaunchKernelEx);
-  const std::string &name = *handle<std::string *>(function);
-  fake.isLost = name == "stop";
-  std::vector<size_t> bytes = fake.parameterBytes;
-  if (auto known = fake.parameterCounts.find(name);
-      known != fake.parameterCounts.end())
+std::vector<uint64_t> readParameters(FunctionHandle function,
+                                     void **parameters) {
+  std::vector<size_t> bytes = state.parameterBytes;
+  if (auto known = state.parameterCounts.find(*handle<std::string *>(function));
+      known != state.parameterCounts.end())
     bytes.assign(known->second, sizeof(uint64_t));
-  FakeCuda::Launch launch;
-  launch.config = *config;
-  launch.attributes.assign(config->attributes,
-                           config->attributes + config->numAttributes);
+  std::vector<uint64_t> words;
   for (size_t i = 0; i < bytes.size(); ++i) {
     uint64_t value = 0;
     memcpy(&value, parameters[i], std::min(bytes[i], sizeof(value)));
-    launch.parameters.push_back(value);
+    words.push_back(value);
   }
-  launch.context = contextStack.back();
-  fake.launches.push_back(std::move(launch));
+  return words;
+}
+void start(GraphLaunch launch) {
+  state.isLost = *handle<std::string *>(launch.function) == "stop";
+  state.launches.push_back({launch.config, std::move(launch.attributes),
+                            std::move(launch.parameters), contextStack.back()});
+}
+Result launchKernelEx(const DriverLaunchConfig *config, FunctionHandle function,
+                      void **parameters, void **) {
+  FAKE_IN_CONTEXT(cuLaunchKernelEx);
+  std::vector<uint64_t> words = readParameters(function, parameters);
+  if (!capture(*config, function, words))
+    start({*config,
+           {config->attributes, config->attributes + config->numAttributes},
+           function,
+           std::move(words)});
   return Success;
 }
 Result tensorMapEncodeTiled(TensorMap *map, ElementType type, uint32_t rank,

@@ -305,13 +305,16 @@ static Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
   auto scope = (*host)->context()->enter();
   if (!scope)
     return scope.takeError();
-  std::vector<double> times, driverTimes;
+  std::vector<double> times, singleTimes, driverTimes;
   for (int round = 0; round < kRounds; ++round) {
-    times.push_back(secondsACall(1, kCalls, [&] {
-      mla_launch(step.kernel.get(), step.stream().handle(), &step.args,
-                 nullptr);
-    }));
-    step.results(); // waits
+    for (bool singly : {false, true}) {
+      step.args.flags = singly ? MLA_LAUNCH_PDL_WAIT : 0;
+      (singly ? singleTimes : times).push_back(secondsACall(1, kCalls, [&] {
+        mla_launch(step.kernel.get(), step.stream().handle(), &step.args,
+                   nullptr);
+      }));
+      step.results(); // waits
+    }
     driverTimes.push_back(secondsACall(1, kCalls, [&] {
       check.require((*host)->delay(step.stream(), /*nanoseconds=*/0));
     }));
@@ -322,6 +325,8 @@ static Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
     return createStringError(check.text());
   figures.push_back({"launch", medianOf(times), 3e-6,
                      formatv("the call, of {0} kernels", info.num_entries)});
+  figures.push_back({"launch, dependent", medianOf(singleTimes), 0,
+                     "one that overlaps the kernel ahead: no graph"});
   figures.push_back({"launch of one kernel", medianOf(driverTimes), 0,
                      "with a single parameter: the driver's part"});
   return Error::success();

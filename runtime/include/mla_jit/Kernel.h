@@ -164,6 +164,7 @@ public:
   /// kernels behind begin early.
   void setDependent(bool value) { dependent = value; }
   bool isDependent() const { return dependent; }
+  bool letsDependentsBegin() const;
 
   /// Takes the plan from a buffer that Kernel::makePlan wrote, instead of
   /// making one. Null: each launch makes its own.

@@ -29,6 +29,8 @@ using StreamHandle = struct OpaqueStream *;
 using EventHandle = struct OpaqueEvent *;
 using GraphHandle = struct OpaqueGraph *;
 using GraphExecHandle = struct OpaqueGraphExec *;
+using GraphNodeHandle = struct OpaqueGraphNode *;
+using GraphEdge = struct OpaqueGraphEdge;
 using LibraryHandle = struct OpaqueLibrary *;
 using KernelHandle = struct OpaqueKernel *;
 using FunctionHandle = struct OpaqueFunction *;
@@ -140,6 +142,16 @@ struct DriverLaunchConfig {
   unsigned numAttributes;
 };
 
+/// A kernel in a graph as the driver reads it.
+struct KernelNodeParams {
+  FunctionHandle function;
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  void **parameters, **extra;
+  KernelHandle kernel; ///< null: `function` says which
+  ContextHandle context;
+};
+
 /// The numbers are the driver's.
 enum class ElementType : int {
   U8 = 0,
@@ -239,6 +251,9 @@ using GetProcAddressFn = Result (*)(const char *symbol, void **function,
     (CaptureMode *))                                                           \
   X(graphInstantiate, cuGraphInstantiateWithFlags, 11040,                      \
     (GraphExecHandle *, GraphHandle, unsigned long long flags))                \
+  X(graphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 12000,       \
+    (GraphExecHandle, GraphNodeHandle, const KernelNodeParams *))              \
+  X(graphUpload, cuGraphUpload, 11010, (GraphExecHandle, StreamHandle))        \
   X(graphLaunch, cuGraphLaunch, 10000, (GraphExecHandle, StreamHandle))        \
   X(graphExecDestroy, cuGraphExecDestroy, 10000, (GraphExecHandle))            \
   X(graphDestroy, cuGraphDestroy, 10000, (GraphHandle))                        \
@@ -252,6 +267,9 @@ using GetProcAddressFn = Result (*)(const char *symbol, void **function,
 /// The same for functions that may be null in a driver that is new enough.
 #define MLA_CUDA_OPTIONAL_FUNCTIONS(X)                                         \
   X(funcLoad, cuFuncLoad, 12040, (FunctionHandle))                             \
+  X(streamGetCaptureInfo, cuStreamGetCaptureInfo, 12030,                       \
+    (StreamHandle, CaptureStatus *, uint64_t *id, GraphHandle *,               \
+     const GraphNodeHandle **newest, const GraphEdge **, size_t *numNewest))   \
   X(kernelGetParamInfo, cuKernelGetParamInfo, 12040,                           \
     (KernelHandle, size_t index, size_t *offset, size_t *bytes))
 

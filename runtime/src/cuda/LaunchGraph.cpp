@@ -1,0 +1,141 @@
+//===- LaunchGraph.cpp ----------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchGraph.h"
+
+using namespace mla_jit::cuda;
+using llvm::ArrayRef;
+using llvm::Error;
+using llvm::Expected;
+
+LaunchGraph::LaunchGraph(LaunchGraph &&other) noexcept
+    : kernels(std::move(other.kernels)), nodes(std::move(other.nodes)),
+      graph(std::exchange(other.graph, nullptr)),
+      executable(std::exchange(other.executable, nullptr)) {}
+
+LaunchGraph::~LaunchGraph() {
+  if (!graph)
+    return;
+  Expected<ContextScope> scope = context().enter();
+  if (!scope) { // a context that is gone has taken all with it
+    llvm::consumeError(scope.takeError());
+    return;
+  }
+  const Driver &driver = context().driver();
+  RelaxedCaptureScope relaxed(driver);
+  if (executable)
+    driver.call().graphExecDestroy(executable);
+  driver.call().graphDestroy(graph);
+}
+
+Expected<LaunchGraph> LaunchGraph::create(ArrayRef<Kernel> kernels) {
+  LaunchGraph made(kernels);
+  const Driver &driver = made.context().driver();
+  Expected<ContextScope> scope = made.context().enter();
+  if (!scope)
+    return scope.takeError();
+  RelaxedCaptureScope relaxed(driver);
+  StreamHandle stream = nullptr;
+  if (Error error =
+          driver.check(driver.call().streamCreate(&stream, kStreamNonBlocking),
+                       "cuStreamCreate"))
+    return std::move(error);
+  Error error = made.capture(stream);
+  if (!error)
+    error = driver.check(
+        driver.call().graphInstantiate(&made.executable, made.graph, 0),
+        "cuGraphInstantiateWithFlags");
+  // Else the first launch would do it.
+  if (!error)
+    error = driver.check(driver.call().graphUpload(made.executable, stream),
+                         "cuGraphUpload");
+  driver.call().streamDestroy(stream);
+  if (error)
+    return std::move(error);
+  return std::move(made);
+}
+
+/// Launches are captured, so that their attributes mean what they mean in a
+/// stream.
+Error LaunchGraph::capture(StreamHandle stream) {
+  const Driver &driver = context().driver();
+  if (Error error = driver.check(
+          driver.call().streamBeginCapture(stream, CaptureMode::ThreadLocal),
+          "cuStreamBeginCapture"))
+    return error;
+  Error error = captureNodes(stream);
+  // Also of a capture that failed.
+  Error ended = driver.check(driver.call().streamEndCapture(stream, &graph),
+                             "cuStreamEndCapture");
+  if (!error)
+    return ended;
+  llvm::consumeError(std::move(ended));
+  return error;
+}
+
+Error LaunchGraph::captureNodes(StreamHandle stream) {
+  const Driver &driver = context().driver();
+  if (!driver.call().streamGetCaptureInfo)
+    return refuse(ErrorKind::Unsupported, "the graph of a kernel",
+                  "a driver of CUDA 12.3 or newer",
+                  versionText(driver.version()));
+  TensorMap anything; // no parameter is larger
+  for (const Kernel &kernel : kernels) {
+    llvm::SmallVector<void *, 64> parameters(kernel.numParameters, &anything);
+    LaunchConfig config = kernel.config;
+    config.stream = stream;
+    if (Error error = cuda::launch(*kernel.function, config, parameters))
+      return error;
+    CaptureStatus status;
+    uint64_t id = 0;
+    GraphHandle unused = nullptr;
+    const GraphNodeHandle *newest = nullptr;
+    const GraphEdge *edges = nullptr;
+    size_t count = 0;
+    if (Error error = driver.check(
+            driver.call().streamGetCaptureInfo(stream, &status, &id, &unused,
+                                               &newest, &edges, &count),
+            "cuStreamGetCaptureInfo"))
+      return error;
+    if (count != 1)
+      return refuse(ErrorKind::Other, "the graph of a kernel",
+                    "one newest node", llvm::Twine(count));
+    nodes.push_back(newest[0]);
+  }
+  return Error::success();
+}
+
+Error LaunchGraph::launch(StreamHandle stream, ArrayRef<Call> calls) const {
+  const Driver &driver = context().driver();
+  Expected<ContextScope> scope = context().enter();
+  if (!scope)
+    return scope.takeError();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const LaunchConfig &config = kernels[i].config;
+    KernelNodeParams raw = {};
+    raw.function = kernels[i].function->handle();
+    for (int dim = 0; dim < 3; ++dim) {
+      raw.grid[dim] = calls[i].grid[dim];
+      raw.block[dim] = config.block[dim];
+    }
+    raw.sharedBytes = config.dynamicShared;
+    raw.parameters = const_cast<void **>(calls[i].parameters.data());
+    Result result =
+        driver.call().graphExecKernelNodeSetParams(executable, nodes[i], &raw);
+    if (result != Success)
+      return driver.check(result, "cuGraphExecKernelNodeSetParams",
+                          "kernel '" + kernels[i].function->info().symbol +
+                              "'");
+  }
+  Result result = driver.call().graphLaunch(executable, stream);
+  return result == Success
+             ? Error::success()
+             : driver.check(result, "cuGraphLaunch",
+                            "kernel '" +
+                                kernels.front().function->info().symbol + "'");
+}

@@ -1,0 +1,59 @@
+//===- LaunchGraph.h ------------------------------------------ -*- C++ -*-===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MLA_JIT_SRC_CUDA_LAUNCHGRAPH_H
+#define MLA_JIT_SRC_CUDA_LAUNCHGRAPH_H
+
+#include "Launch.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mla_jit::cuda {
+
+/// Kernels one behind the other, as a graph of the driver's that is launched
+/// again and again with other grids and parameters: for two kernels a third of
+/// the host's time of single launches. Launches of one LaunchGraph run one
+/// after the other, also those in different streams; they need other threads'
+/// calls kept away.
+class LaunchGraph {
+public:
+  struct Kernel {
+    const Function *function;
+    LaunchConfig config; ///< of all launches, but for grid and stream
+    size_t numParameters;
+  };
+  struct Call {
+    Dim3 grid;
+    llvm::ArrayRef<void *> parameters;
+  };
+
+  /// Takes about 100 KB of device memory. Functions must outlive it.
+  static llvm::Expected<LaunchGraph> create(llvm::ArrayRef<Kernel> kernels);
+  LaunchGraph(LaunchGraph &&other) noexcept;
+  LaunchGraph &operator=(LaunchGraph &&) = delete;
+  ~LaunchGraph();
+
+  /// A call for each kernel. The stream is not being captured: graphs in graphs
+  /// are none.
+  llvm::Error launch(StreamHandle stream, llvm::ArrayRef<Call> calls) const;
+
+private:
+  explicit LaunchGraph(llvm::ArrayRef<Kernel> kernels)
+      : kernels(kernels.begin(), kernels.end()) {}
+  const Context &context() const { return kernels.front().function->context(); }
+  llvm::Error capture(StreamHandle stream);
+  llvm::Error captureNodes(StreamHandle stream);
+
+  llvm::SmallVector<Kernel, 3> kernels;
+  llvm::SmallVector<GraphNodeHandle, 3> nodes; ///< by kernel
+  GraphHandle graph = nullptr;
+  GraphExecHandle executable = nullptr;
+};
+
+} // namespace mla_jit::cuda
+
+#endif // MLA_JIT_SRC_CUDA_LAUNCHGRAPH_H

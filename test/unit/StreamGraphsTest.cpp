@@ -1,0 +1,149 @@
+//===- StreamGraphsTest.cpp ----------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/src/StreamGraphs.h"
+#include "../../runtime/src/cuda/Tools.h"
+#include "CudaFixture.h"
+
+#include <thread>
+
+using namespace mla_jit;
+using cuda::StreamHandle;
+
+namespace {
+class StreamGraphsTest : public cuda::CudaTest {
+protected:
+  StreamGraphsTest() {
+    function = loadFunction();
+    cuda::LaunchGraph::Kernel entry{function.get(), {}, 3};
+    entry.config.programmaticDependent = true;
+    kernels = {entry, entry, entry};
+  }
+  ~StreamGraphsTest() override { function.reset(); }
+
+  bool has(StreamGraphs &graphs, StreamHandle stream,
+           LaunchPart part = LaunchPart::All) {
+    StreamGraphs::Lease lease;
+    graphs.take(lease, stream, part);
+    return static_cast<bool>(lease);
+  }
+  cuda::Stream newStream() { return cuda::get(cuda::Stream::create(context)); }
+
+  std::shared_ptr<const cuda::Function> function;
+  llvm::SmallVector<cuda::LaunchGraph::Kernel, 4> kernels;
+};
+} // namespace
+
+TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*hasPlanEntry=*/true);
+  EXPECT_TRUE(fake->launches.empty());
+  uint64_t values[3] = {11, 12, 13};
+  void *parameters[3] = {&values[0], &values[1], &values[2]};
+  for (auto [part, count] : {std::pair{LaunchPart::All, 3u},
+                             {LaunchPart::Plan, 1u},
+                             {LaunchPart::Work, 2u}}) {
+    cuda::Stream stream = newStream();
+    StreamGraphs::Lease lease;
+    graphs.take(lease, nullptr, part);
+    ASSERT_TRUE(lease);
+    std::vector<cuda::LaunchGraph::Call> calls(count, {{7, 1, 1}, parameters});
+    calls.back().grid[0] = 9;
+    fake->launches.clear();
+    ASSERT_TRUE(cuda::Failure(lease->launch(stream.handle(), calls)).ok);
+    ASSERT_EQ(fake->launches.size(), count);
+    EXPECT_EQ(fake->launches.back().config.grid[0], 9u);
+    EXPECT_EQ(fake->launches.back().config.stream, stream.handle());
+    EXPECT_EQ(fake->launches.back().parameters,
+              (std::vector<uint64_t>{11, 12, 13}));
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_EQ(fake->launches[i].attributes.size(), i ? 1u : 0u) << i;
+  }
+}
+
+TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*hasPlanEntry=*/false);
+  cuda::Stream first = newStream(), second = newStream();
+  EXPECT_TRUE(has(graphs, first.handle()));
+  EXPECT_TRUE(has(graphs, nullptr)); // the default stream
+  EXPECT_FALSE(has(graphs, second.handle()));
+  EXPECT_TRUE(has(graphs, first.handle()));
+  EXPECT_FALSE(has(graphs, first.handle(), LaunchPart::Work));
+}
+
+TEST_F(StreamGraphsTest, PerThreadStreamsAreManyStreams) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*hasPlanEntry=*/false);
+  EXPECT_FALSE(has(graphs, reinterpret_cast<StreamHandle>(uintptr_t(2))));
+}
+
+TEST_F(StreamGraphsTest, OneThreadAtATime) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*hasPlanEntry=*/false);
+  {
+    StreamGraphs::Lease lease;
+    graphs.take(lease, nullptr, LaunchPart::All);
+    ASSERT_TRUE(lease);
+    std::thread other([&] { EXPECT_FALSE(has(graphs, nullptr)); });
+    other.join();
+  }
+  EXPECT_TRUE(has(graphs, nullptr));
+}
+
+TEST_F(StreamGraphsTest, NotInACapture) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*hasPlanEntry=*/false);
+  cuda::Stream stream = newStream();
+  auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
+    EXPECT_FALSE(has(graphs, stream.handle()));
+    return llvm::Error::success();
+  });
+  ASSERT_TRUE(bool(graph)) << llvm::toString(graph.takeError());
+  EXPECT_TRUE(has(graphs, stream.handle()));
+}
+
+// While another stream is captured in this thread, which forbids much.
+TEST_F(StreamGraphsTest, AreMadeBesideACapture) {
+  cuda::Stream stream = newStream();
+  auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
+    StreamGraphs graphs;
+    graphs.create(kernels, /*hasPlanEntry=*/false);
+    EXPECT_TRUE(has(graphs, nullptr));
+    return llvm::Error::success();
+  });
+  EXPECT_TRUE(bool(graph)) << llvm::toString(graph.takeError());
+}
+
+TEST_F(StreamGraphsTest, NoneWhereTheDriverMakesNone) {
+  for (const char *call :
+       {"cuStreamCreate", "cuStreamBeginCapture", "cuLaunchKernelEx",
+        "cuStreamGetCaptureInfo", "cuStreamEndCapture",
+        "cuGraphInstantiateWithFlags", "cuGraphUpload"}) {
+    StreamGraphs graphs;
+    fail(call, cuda::OutOfMemory);
+    graphs.create(kernels, /*hasPlanEntry=*/true);
+    fake->failures.clear();
+    EXPECT_FALSE(has(graphs, nullptr)) << call;
+  }
+}
+
+TEST_F(StreamGraphsTest, FailuresNameTheCallAndTheKernel) {
+  auto graph = cuda::get(cuda::LaunchGraph::create({kernels[0]}));
+  uint64_t value = 0;
+  void *parameters[3] = {&value, &value, &value};
+  cuda::LaunchGraph::Call call{{1, 1, 1}, parameters};
+  for (const char *name : {"cuGraphExecKernelNodeSetParams", "cuGraphLaunch"}) {
+    fail(name, cuda::IllegalAddress);
+    cuda::Failure failure = graph.launch(nullptr, {call});
+    EXPECT_EQ(failure.kind, cuda::ErrorKind::DeviceLost);
+    EXPECT_TRUE(failure.says(name)) << failure.message;
+    EXPECT_TRUE(failure.says("vector_add")) << failure.message;
+    fake->failures.clear();
+  }
+}
