@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <mutex>
-#include <unistd.h>
 #include <utility>
 
 using namespace mla_jit::cuda;
@@ -99,7 +98,7 @@ llvm::Error Driver::initialise(void *library, const char *path) {
         kind == ErrorKind::NoDevice ? kind : ErrorKind::NoDriver, result,
         "cuInit failed: " + describe(result));
   }
-  process = getpid();
+  process.emplace();
   if (llvm::Error error =
           check(table.deviceGetCount(&numDevices), "cuDeviceGetCount"))
     return error;
@@ -152,7 +151,7 @@ llvm::Error Driver::check(Result result, llvm::StringRef call,
   return llvm::make_error<DriverError>(kind, result, std::move(message));
 }
 
-bool Driver::forked() const { return getpid() != process; }
+bool Driver::forked() const { return process && process->isChild(); }
 
 llvm::Error Driver::checkProcess(llvm::StringRef call) const {
   if (!forked())

@@ -10,9 +10,11 @@
 #define MLA_JIT_SRC_CUDA_DRIVER_H
 
 #include "Error.h"
+#include "ProcessMark.h"
 #include "llvm/ADT/Twine.h"
 
 #include <memory>
+#include <optional>
 
 namespace mla_jit::cuda {
 
@@ -53,7 +55,8 @@ private:
   llvm::Error initialise(void *library, const char *path);
 
   DriverTable table;
-  int cudaVersion = 0, numDevices = 0, process = 0;
+  int cudaVersion = 0, numDevices = 0;
+  std::optional<ProcessMark> process; ///< that initialised it
 };
 
 /// "12.4" for 12040.
