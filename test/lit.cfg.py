@@ -62,8 +62,8 @@ for name in ["FileCheck", "count", "llvm-nm", "llvm-readelf", "not", "mlir-tblge
     tool(name, config.llvm_tools_dir)
 
 # A driver for tests without a GPU, as a file that libcuda.so.1 can be a link to.
-for name, library in [("%fakecuda_old", "FakeCudaOld"), ("%fakecuda", "FakeCuda")]:
-    path = os.path.join(config.mla_binary_root, "test", "unit", "lib%s.so" % library)
+for name, library in [("%fakecuda_old", "libFakeCudaOld.so"), ("%fakecuda", "libcuda.so.580.159.0")]:
+    path = os.path.join(config.mla_binary_root, "test", "unit", library)
     config.substitutions.append((name, path))
 try:
     ctypes.CDLL("libcuda.so.1")

@@ -32,6 +32,25 @@ static constexpr AssemblerDefect kDefects[] = {
      "(triton-lang/triton#11781)"},
 };
 
+namespace {
+struct VerifiedAssembler {
+  llvm::StringRef name, chip; // all releases whose first parts are these
+};
+} // namespace
+
+static constexpr VerifiedAssembler kVerified[] = {
+    {"driver 580.159", "sm_90a"},
+    {"ptxas 13.0", "sm_90a"},
+};
+
+bool mla::isVerifiedAssembler(llvm::StringRef name, llvm::StringRef chip) {
+  return llvm::any_of(kVerified, [&](const VerifiedAssembler &known) {
+    llvm::StringRef rest = name;
+    return known.chip == chip && rest.consume_front(known.name) &&
+           (rest.empty() || rest.front() == '.');
+  });
+}
+
 llvm::ArrayRef<AssemblerDefect> mla::getAssemblerDefects() { return kDefects; }
 
 llvm::SmallVector<AssemblerDefect>

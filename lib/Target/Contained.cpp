@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <string>
 #include <thread>
-#include <unistd.h>
 
 using namespace mlir;
 using llvm::createStringError;
@@ -129,11 +128,12 @@ void ContainedThread::handleFatalError(void *, const char *reason, bool) {
   standStill();
 }
 
-/// Of LLVM's own allocations, as by malloc.
+/// Of LLVM's own allocations, as by malloc. On threads that are not ours as by
+/// operator new: what LLVM does where it is built with exceptions.
 void ContainedThread::handleBadAlloc(void *, const char *reason, bool) {
   if (current)
     endWithoutMemory(*current);
-  (void)!::write(STDERR_FILENO, "LLVM ERROR: out of memory\n", 26);
+  throw std::bad_alloc();
 }
 
 /// Allocates nothing.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskRange.h"
+#include "mla/Target/Contained.h"
 #include "mla_jit/Kernel.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -311,6 +312,12 @@ static llvm::Expected<PageList> pagesOf(const Arguments &arguments,
 }
 
 llvm::Error Arguments::checkContents() const {
+  // What a mask sees is asked of MLIR, which is not for the caller's thread.
+  return mlir::mla::runContained("check",
+                                 [this] { return checkContentsHere(); });
+}
+
+llvm::Error Arguments::checkContentsHere() const {
   Tensor lengths = tensor("seq_lens"), offsets = tensor("q_offsets"),
          q = tensor("q"), k = tensor("k");
   bool paged = tensor("table").given() || tensor("kv_indptr").given();

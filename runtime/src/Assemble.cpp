@@ -59,6 +59,23 @@ AssemblerChoice chooseAssembler(const cuda::Context *context) {
   return {"none"};
 }
 
+std::string nameDriversAssembler(const cuda::Driver &driver) {
+  return driver.release().empty()
+             ? "driver of CUDA " + cuda::versionText(driver.version())
+             : "driver " + driver.release();
+}
+
+std::string namePtxas() {
+  auto assembler = mlir::mla::findAssembler();
+  if (!assembler) {
+    llvm::consumeError(assembler.takeError());
+    return "";
+  }
+  const mlir::mla::AssemblerVersion &version = assembler->version;
+  return llvm::formatv("ptxas {0}.{1}.{2}", version.major, version.minor,
+                       version.patch);
+}
+
 /// The driver's linker assembles for linking with other code, where setmaxnreg
 /// is ignored: not the code that is loaded.
 static llvm::Expected<PtxReport> linkByDriver(const cuda::Context &context,

@@ -29,6 +29,12 @@ struct AssemblerChoice {
 };
 AssemblerChoice chooseAssembler(const cuda::Context *context);
 
+/// With all that is known of its version: "driver 580.159.04", or "driver of
+/// CUDA 13.0" where no more is known.
+std::string nameDriversAssembler(const cuda::Driver &driver);
+/// "ptxas 13.0.88"; empty where there is none.
+std::string namePtxas();
+
 /// Adds what functions are known to take as they are loaded, whose log may be
 /// empty: the driver keeps code in a cache of its own.
 using FunctionPtr = std::shared_ptr<const cuda::Function>;

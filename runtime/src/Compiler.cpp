@@ -243,8 +243,12 @@ private:
   }
 
   template <typename T> void keep(Stage stage, const T &module) {
-    if (request.keepStages)
-      result.stages.emplace_back(toString(stage), textOf(module));
+    if (!request.keepStages)
+      return;
+    std::string text = textOf(module);
+    if (request.trail)
+      request.trail->reach(toString(stage), text);
+    result.stages.emplace_back(toString(stage), std::move(text));
   }
 
   /// PTX modules of the entries, one after the other.
@@ -297,7 +301,7 @@ private:
 
 } // namespace
 
-llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
+static llvm::Expected<TargetInfo> makeTargetInfo(const std::string &cpu) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<mla::MLADialect>();
   std::string reason;
@@ -308,6 +312,11 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
   return TargetInfo{target->getCpu().str(),  target->getFeatures().str(),
                     target->getVectorBits(), target->getVectorRegisters(),
                     target->getL1Bytes(),    target->getL2Bytes()};
+}
+
+llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
+  return mla::runContainedFor<TargetInfo>(
+      "target", [cpu] { return makeTargetInfo(cpu); });
 }
 
 /// Compiles on a thread where LLVM's fatal errors do no harm.

@@ -17,7 +17,29 @@
 
 #include "mla_jit/Engine.h"
 
+#include <mutex>
+
 namespace mla_jit {
+
+/// How far a compilation came: the text that the stage under way was given. Who
+/// asked may read it after a failure, which may leave the thread that compiles
+/// behind.
+class CompileTrail {
+public:
+  void reach(std::string_view stage, std::string text) {
+    std::lock_guard lock(mutex);
+    last = {std::string(stage), std::move(text)};
+  }
+  /// Name of the stage that made it, and the text.
+  std::pair<std::string, std::string> given() const {
+    std::lock_guard lock(mutex);
+    return last;
+  }
+
+private:
+  mutable std::mutex mutex;
+  std::pair<std::string, std::string> last;
+};
 
 struct CompileRequest {
   std::string mlir; ///< text at the problem level or below
@@ -38,13 +60,15 @@ struct CompileRequest {
   /// GPU: PTX of each entry as a module of its own, made side by side on at
   /// most so many threads; 0: one module of all.
   unsigned entryThreads = 0;
+  std::shared_ptr<CompileTrail> trail; ///< may be null
 };
 
 struct CompileResult {
   /// Of the stage that was asked for; object code for Object, PTX for all that
   /// comes after it. Modules of several entries follow each other.
   std::string text;
-  std::string cubin; ///< GPU: of all of `text`, if a tool assembled it
+  std::string cubin;     ///< GPU: of all of `text`, if a tool assembled it
+  std::string assembler; ///< that tool: "ptxas 13.0.88"
   std::shared_ptr<KernelInfo> info; ///< from Stage::Host, Stage::NVVM on
   std::vector<StageTime> times;     ///< of entries side by side the longest
   /// What was passed on the way, in order, if that was asked for.

@@ -108,8 +108,10 @@ llvm::Expected<ContextPtr> Engine::State::openDeviceOfChip() {
   if (!opened)
     return cuda::inStage("device", opened.takeError());
   const cuda::Device &device = (*opened)->device();
-  if (options.chip.empty() || options.chip == device.chip)
+  if (options.chip.empty() || options.chip == device.chip) {
+    usable = opened->get();
     return opened;
+  }
   return createStringError(
       "stage 'device': option 'chip' requires that of device " +
       std::to_string(device.ordinal) + " to run code, which is " + device.chip +
@@ -124,6 +126,17 @@ llvm::Expected<std::string> Engine::State::chip() {
   if (!opened)
     return cuda::inStage("device", opened.takeError());
   return (*opened)->device().chip;
+}
+
+llvm::Expected<TargetInfo> Engine::State::hostTarget() {
+  std::lock_guard lock(mutex);
+  if (!host) {
+    auto described = describeTarget(options.cpu);
+    if (!described)
+      return described;
+    host = std::move(*described);
+  }
+  return *host;
 }
 
 llvm::Expected<CompileRequest> Engine::State::request(std::string mlir,
@@ -168,6 +181,8 @@ ContextPtr Engine::State::deviceIfAny() {
 llvm::Error Engine::State::checkDevice() {
   if (isHost())
     return llvm::Error::success();
+  if (const cuda::Context *device = usable)
+    return device->driver().checkProcess("prepare");
   auto opened = openDeviceOfChip();
   return opened ? (*opened)->driver().checkProcess("prepare")
                 : opened.takeError();
@@ -176,6 +191,11 @@ llvm::Error Engine::State::checkDevice() {
 size_t Engine::State::compileThreads() const {
   return options.compileThreads > 0 ? options.compileThreads
                                     : usableProcessors();
+}
+
+ThreadBudget::Share Engine::State::threadsForKernel() {
+  constexpr size_t kMostEntries = 4;
+  return budget.take(compileThreads(), kMostEntries);
 }
 
 llvm::Expected<std::string>
@@ -222,13 +242,16 @@ Engine::State::load(llvm::Expected<CompileRequest> request) {
   auto opened = openDeviceOfChip();
   if (!opened)
     return opened.takeError();
+  if (llvm::Error error = checkAssembler(*opened, /*ptxas=*/""))
+    return std::move(error);
   request->supportedPTX = (*opened)->driver().ptxVersion();
-  request->entryThreads = compileThreads();
+  auto share = threadsForKernel();
+  request->entryThreads = share.threads();
   auto compiled = mla_jit::compile(*request, Stage::PTX);
   if (!compiled)
     return compiled.takeError();
   return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers,
-                        compileThreads());
+                        share.threads());
 }
 
 Engine::Engine(EngineOptions options)
@@ -250,7 +273,7 @@ int Engine::numWorkers() const {
 
 llvm::Expected<TargetInfo> Engine::target() const {
   if (state->isHost())
-    return describeTarget(state->options.cpu);
+    return state->hostTarget();
   auto chip = state->chip();
   if (!chip)
     return chip.takeError();
@@ -266,13 +289,16 @@ llvm::Expected<DeviceInfo> Engine::device() const {
   if (!opened)
     return opened.takeError();
   const cuda::Device &device = (*opened)->device();
-  return DeviceInfo{device.name,
-                    device.chip,
-                    "CUDA " + cuda::versionText((*opened)->driver().version()),
-                    device.numSMs,
-                    device.sharedBytesPerBlock,
-                    device.l2Bytes,
-                    device.memoryBytes};
+  return DeviceInfo{
+      device.name,
+      device.chip,
+      "CUDA " + cuda::versionText((*opened)->driver().version()),
+      device.numSMs,
+      device.sharedBytesPerBlock,
+      device.l2Bytes,
+      device.memoryBytes,
+      mlir::mla::isVerifiedAssembler(nameDriversAssembler((*opened)->driver()),
+                                     device.chip)};
 }
 
 llvm::Expected<std::string> Engine::compile(const Spec &spec, Stage stage) {

@@ -14,7 +14,7 @@
 #include "EngineState.h"
 #include "Failure.h"
 
-#include <thread>
+#include <atomic>
 
 namespace mla_jit {
 
@@ -44,16 +44,18 @@ llvm::Error Engine::State::appendAll(llvm::ArrayRef<Wanted> wanted,
   std::vector<std::optional<llvm::Expected<cache::Entry>>> entries(
       wanted.size());
   std::atomic<size_t> next = 0;
-  auto work = [&] {
+  auto work = [&](size_t) {
     for (size_t i = next++; i < wanted.size(); i = next++)
-      entries[i].emplace(store.entry(
-          *wanted[i].keys, [&] { return compileCode(*wanted[i].spec); }));
+      entries[i].emplace(store.entry(*wanted[i].keys, [&](const auto &trail) {
+        return compileCode(*wanted[i].spec, trail);
+      }));
   };
-  std::vector<std::thread> threads;
-  for (size_t i = std::min(compileThreads(), wanted.size()); i; --i)
-    threads.emplace_back(work);
-  for (std::thread &thread : threads)
-    thread.join();
+  size_t count = std::min(compileThreads(), wanted.size());
+  auto share = budget.take(compileThreads(), std::max<size_t>(count, 1));
+  ThreadGroup threads;
+  if (!threads.start(count, work))
+    work(0);
+  threads.join();
 
   llvm::Error first = llvm::Error::success();
   for (const auto &[what, entry] : llvm::zip(wanted, entries)) {

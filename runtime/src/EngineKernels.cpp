@@ -19,16 +19,14 @@
 #include "HostKernel.h"
 #include "Processors.h"
 #include "SpecFields.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <condition_variable>
-#include <thread>
+#include <new>
 
 using llvm::createStringError;
 
 namespace mla_jit {
-
-/// Specs that an engine remembers; past it, it begins anew.
-static constexpr size_t kMaxKnown = 4096;
 
 //===----------------------------------------------------------------------===//
 // Keys
@@ -50,7 +48,7 @@ llvm::Expected<bool> Engine::State::addTarget(cache::KeyBuilder &local,
     archive.add(name, value);
   };
   if (isHost()) {
-    auto target = describeTarget(options.cpu);
+    auto target = hostTarget();
     if (!target)
       return target.takeError();
     both("target", "host");
@@ -79,7 +77,7 @@ llvm::Expected<std::shared_ptr<const KernelKeys>>
 Engine::State::keysOf(const Spec &spec) {
   std::string fingerprint = specFingerprint(spec);
   {
-    std::shared_lock lock(knownMutex);
+    std::shared_lock lock(knownMutex.stripe(cache::thisStripe()));
     if (auto known = knownKeys.find(fingerprint); known != knownKeys.end())
       return known->second;
   }
@@ -97,11 +95,13 @@ Engine::State::keysOf(const Spec &spec) {
   for (auto *key : {&localKey, &archiveKey})
     if (!*key)
       return createStringError(key->error().message);
+  if (localKey->text() == archiveKey->text())
+    archiveKey = *localKey; // one text
   auto keys =
       std::make_shared<const KernelKeys>(KernelKeys{*localKey, *archiveKey});
   if (*settled) {
-    std::unique_lock lock(knownMutex);
-    if (knownKeys.size() >= kMaxKnown)
+    std::lock_guard lock(knownMutex);
+    if (knownKeys.size() >= mostKnown())
       knownKeys.clear();
     knownKeys.insert_or_assign(std::move(fingerprint), keys);
   }
@@ -112,11 +112,14 @@ Engine::State::keysOf(const Spec &spec) {
 // One kernel
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
+llvm::Expected<CompileResult>
+Engine::State::compileCode(const Spec &spec,
+                           const std::shared_ptr<CompileTrail> &trail) {
   auto asked = request(spec);
   if (!asked)
     return asked.takeError();
   asked->keepStages = true;
+  asked->trail = trail;
   auto keys = keysOf(spec);
   if (!keys)
     return keys.takeError();
@@ -129,10 +132,12 @@ llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
   AssemblerChoice assembler = chooseAssembler(device.get());
   asked->supportedPTX = assembler.ptxVersion;
   // A tool assembles one module.
-  asked->entryThreads = assembler.makesCubin ? 0 : compileThreads();
+  auto share = threadsForKernel();
+  asked->entryThreads = assembler.makesCubin ? 0 : share.threads();
   auto compiled = mla_jit::compile(*asked, Stage::PTX);
   if (!compiled || !assembler.makesCubin)
     return compiled;
+  trail->reach(toString(Stage::PTX), compiled->text);
   auto start = std::chrono::steady_clock::now();
   auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
                          /*context=*/nullptr, options.timeLimit);
@@ -148,6 +153,7 @@ llvm::Expected<CompileResult> Engine::State::compileCode(const Spec &spec) {
   compiled->stages.emplace_back(toString(Stage::Report),
                                 std::move(*description));
   compiled->cubin = std::move(report->cubin);
+  compiled->assembler = namePtxas();
   return compiled;
 }
 
@@ -161,8 +167,10 @@ Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
     auto opened = openDeviceOfChip();
     if (!opened)
       return opened.takeError();
+    if (llvm::Error error = checkAssembler(*opened, compiled.assembler))
+      return std::move(error);
     loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers,
-                            compileThreads());
+                            threadsForKernel().threads());
   }
   if (!loaded)
     return loaded.takeError();
@@ -181,27 +189,36 @@ KernelStore::Load Engine::State::loader(const KernelKeys &keys) {
   };
 }
 
-llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
-  if (llvm::Error error = state->checkDevice())
+std::shared_ptr<Kernel> Engine::State::findInMemory(const Spec &spec) {
+  std::string fingerprint = specFingerprint(spec);
+  // Held meanwhile: a copy of the keys would be a count that threads share.
+  std::shared_lock lock(knownMutex.stripe(cache::thisStripe()));
+  auto known = knownKeys.find(fingerprint);
+  return known == knownKeys.end() ? nullptr : store.find(*known->second);
+}
+
+llvm::Expected<std::shared_ptr<Kernel>> Engine::State::obtain(const Spec &spec,
+                                                              bool mayCompile) {
+  if (llvm::Error error = checkDevice())
     return std::move(error);
-  auto keys = state->keysOf(spec);
+  if (auto kernel = findInMemory(spec))
+    return kernel;
+  auto keys = keysOf(spec);
   if (!keys)
     return keys.takeError();
-  if (auto kernel = state->store.find(**keys))
-    return kernel;
-  return state->store.obtain(
-      **keys, [&] { return state->compileCode(spec); }, state->loader(**keys));
+  if (!mayCompile)
+    return store.lookUp(**keys, loader(**keys));
+  return store.obtain(
+      **keys, [&](const auto &trail) { return compileCode(spec, trail); },
+      loader(**keys));
+}
+
+llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
+  return state->obtain(spec, /*mayCompile=*/true);
 }
 
 llvm::Expected<std::shared_ptr<Kernel>> Engine::lookUp(const Spec &spec) {
-  if (llvm::Error error = state->checkDevice())
-    return std::move(error);
-  auto keys = state->keysOf(spec);
-  if (!keys)
-    return keys.takeError();
-  if (auto kernel = state->store.find(**keys))
-    return kernel;
-  return state->store.lookUp(**keys, state->loader(**keys));
+  return state->obtain(spec, /*mayCompile=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,8 +234,15 @@ Engine::prepareMany(llvm::ArrayRef<Spec> specs,
   std::condition_variable changed;
   size_t next = 0, done = 0, running = 0;
   bool isStopped = false;
-  auto work = [&] {
+  auto work = [&](size_t) {
     std::unique_lock lock(mutex);
+    // Also on the way of an exception.
+    auto leave = llvm::make_scope_exit([&] {
+      if (!lock.owns_lock())
+        lock.lock();
+      --running;
+      changed.notify_one();
+    });
     while (next < specs.size() && !isStopped) {
       size_t i = next++;
       lock.unlock();
@@ -228,15 +252,16 @@ Engine::prepareMany(llvm::ArrayRef<Spec> specs,
       ++done;
       changed.notify_one();
     }
-    --running;
-    changed.notify_one();
   };
 
-  std::vector<std::thread> threads;
-  running = std::min(state->compileThreads(), specs.size());
-  for (size_t i = 0, end = running; i < end; ++i)
-    threads.emplace_back(work);
+  size_t wanted = std::min(state->compileThreads(), specs.size());
+  auto share =
+      state->budget.take(state->compileThreads(), std::max<size_t>(wanted, 1));
+  running = wanted;
+  ThreadGroup threads;
+  size_t started = threads.start(wanted, work);
   std::unique_lock lock(mutex);
+  running -= wanted - started;
   for (size_t told = 0; told < done || running;) {
     changed.wait(lock, [&] { return told < done || !running; });
     for (; told < done && !isStopped; lock.lock()) {
@@ -253,8 +278,9 @@ Engine::prepareMany(llvm::ArrayRef<Spec> specs,
       told = done;
   }
   lock.unlock();
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.join();
+  if (!started && !specs.empty())
+    throw std::bad_alloc();
 
   std::vector<llvm::Expected<std::shared_ptr<Kernel>>> kernels;
   for (auto &kernel : made)
@@ -273,7 +299,7 @@ llvm::Expected<std::shared_ptr<const KernelInfo>>
 Engine::describe(const Spec &spec) {
   std::string fingerprint = specFingerprint(state->normalised(spec));
   {
-    std::shared_lock lock(state->knownMutex);
+    std::shared_lock lock(state->knownMutex.stripe(cache::thisStripe()));
     auto known = state->knownInfos.find(fingerprint);
     if (known != state->knownInfos.end())
       return known->second;
@@ -285,8 +311,8 @@ Engine::describe(const Spec &spec) {
       mla_jit::compile(*asked, state->isHost() ? Stage::Host : Stage::NVVM);
   if (!compiled)
     return compiled.takeError();
-  std::unique_lock lock(state->knownMutex);
-  if (state->knownInfos.size() >= kMaxKnown)
+  std::lock_guard lock(state->knownMutex);
+  if (state->knownInfos.size() >= state->mostKnown())
     state->knownInfos.clear();
   return state->knownInfos
       .insert_or_assign(std::move(fingerprint), std::move(compiled->info))

@@ -10,13 +10,15 @@
 #define MLA_JIT_SRC_ENGINESTATE_H
 
 #include "Compiler.h"
+#include "Failure.h"
 #include "KernelState.h"
 #include "KernelStore.h"
+#include "SideBySide.h"
 #include "WorkerPool.h"
 #include "cuda/Device.h"
 
+#include <map>
 #include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 namespace mla_jit {
@@ -40,11 +42,16 @@ struct Engine::State {
   ContextPtr deviceIfAny();
   /// The chip to compile for.
   llvm::Expected<std::string> chip();
+  /// The CPU to compile for.
+  llvm::Expected<TargetInfo> hostTarget();
   /// An error where kernels cannot be loaded: without the device that runs
   /// them, or in a child of the process whose driver has it.
   llvm::Error checkDevice();
   /// Threads that compile at once, at least 1.
   size_t compileThreads() const;
+  /// Of these the ones that may work on one kernel, whose entries are done side
+  /// by side.
+  ThreadBudget::Share threadsForKernel();
 
   //===--------------------------------------------------------------------===//
   // Compilations (Engine.cpp)
@@ -64,17 +71,37 @@ struct Engine::State {
   /// What a spec's kernel depends on, and no more.
   Spec normalised(const Spec &spec) const;
   llvm::Expected<std::shared_ptr<const KernelKeys>> keysOf(const Spec &spec);
+  /// The kernel, if it is in memory. Takes no lock and writes no count that
+  /// threads share.
+  std::shared_ptr<Kernel> findInMemory(const Spec &spec);
+  /// The kernel, compiled if it has to be and may be.
+  llvm::Expected<std::shared_ptr<Kernel>> obtain(const Spec &spec,
+                                                 bool mayCompile);
   /// Adds the fields that name target and tools; false if the tools may turn
   /// out to be others once a device is there.
   llvm::Expected<bool> addTarget(cache::KeyBuilder &local,
                                  cache::KeyBuilder &archive);
   /// Object code, or PTX and the cubin of a tool where there is no device; and
   /// every stage on the way.
-  llvm::Expected<CompileResult> compileCode(const Spec &spec);
+  llvm::Expected<CompileResult>
+  compileCode(const Spec &spec, const std::shared_ptr<CompileTrail> &trail);
   llvm::Expected<std::shared_ptr<Kernel>> loadCode(CompileResult compiled,
                                                    const cache::Entry &entry,
                                                    KernelOrigin origin,
                                                    const std::string &digest);
+  //===--------------------------------------------------------------------===//
+  // Assemblers that nobody has verified (EngineSelfCheck.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// An error if code of the driver's assembler, or of that ptxas, is not to be
+  /// used on the device: it is denied, or failed the self-check.
+  llvm::Error checkAssembler(const ContextPtr &device,
+                             const std::string &ptxas);
+  llvm::Error runCheck(const ContextPtr &device, const std::string &assembler,
+                       bool byPtxas);
+  llvm::Expected<std::unique_ptr<Kernel>>
+  loadCheck(const Spec &spec, const ContextPtr &device, bool byPtxas);
+
   KernelStore::Load loader(const KernelKeys &keys);
 
   struct Wanted {
@@ -94,9 +121,19 @@ struct Engine::State {
   const std::shared_ptr<PlanRecords> plans = std::make_shared<PlanRecords>();
   std::mutex mutex;
   ContextPtr context; // CUDA, from the first need on
+  /// The same once it was found to run what is compiled.
+  std::atomic<const cuda::Context *> usable = nullptr;
+  ThreadBudget budget;            // of threads that compile
+  std::optional<TargetInfo> host; // from the first need on
+  std::mutex checkMutex;
+  /// By assembler: why it is not to be used, if it is not.
+  std::map<std::string, std::optional<Failure>> checked;
 
-  /// By fingerprint of the spec: what was worked out before.
-  std::shared_mutex knownMutex;
+  /// Specs of which is remembered what was worked out; past it, that begins
+  /// anew. To work it out again takes as long as some tens of hits.
+  size_t mostKnown() const { return 4 * options.cache.memoryEntries; }
+  /// By fingerprint of the spec.
+  cache::StripedMutex knownMutex;
   std::unordered_map<std::string, std::shared_ptr<const KernelKeys>> knownKeys;
   std::unordered_map<std::string, std::shared_ptr<const KernelInfo>> knownInfos;
 };

@@ -43,6 +43,7 @@ struct Failure {
   FailureKind kind = FailureKind::Invalid;
   std::string message;
   int driverCode = 0;
+  std::string dumpPath = {}; ///< of what the stage that failed was given
 };
 
 /// A Failure on its way through functions that return llvm::Error.

@@ -24,6 +24,7 @@ static std::string writeCompilation(const CompileResult &compiled) {
   cache::FormatWriter writer;
   writer.text(compiled.cpu);
   writer.text(compiled.missingFeature);
+  writer.text(compiled.assembler);
   writer.u32(static_cast<uint32_t>(compiled.times.size()));
   for (const StageTime &time : compiled.times) {
     writer.text(time.stage);
@@ -36,6 +37,7 @@ static bool readCompilation(std::string_view bytes, CompileResult &compiled) {
   cache::FormatReader reader(bytes);
   compiled.cpu = reader.text();
   compiled.missingFeature = reader.text();
+  compiled.assembler = reader.text();
   for (uint32_t left = reader.u32(); left && reader.ok(); --left) {
     std::string stage(reader.text());
     compiled.times.push_back(

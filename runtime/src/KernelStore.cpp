@@ -76,9 +76,14 @@ void KernelStore::tell(EngineEvent::Kind kind, const KernelKeys *keys,
 llvm::Error KernelStore::takeError(const cache::Error &error) const {
   if (const auto *failure = static_cast<const Failure *>(error.cause.get()))
     return toError(*failure);
-  return fail(error.kind == cache::ErrorKind::Timeout ? FailureKind::Timeout
-                                                      : FailureKind::Compile,
-              error.message);
+  switch (error.kind) {
+  case cache::ErrorKind::Timeout:
+    return fail(FailureKind::Timeout, error.message);
+  case cache::ErrorKind::NoMemory:
+    return fail(FailureKind::OutOfMemory, error.message);
+  default:
+    return fail(FailureKind::Compile, error.message);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,6 +117,23 @@ KernelStore::findMade(const KernelKeys &keys) {
   return Found{std::move(*entry), KernelOrigin::Disk};
 }
 
+void KernelStore::keepFailed(const KernelKeys &keys, const std::string &stage,
+                             std::string_view text, Failure &failure) {
+  bool isOfCompiler = failure.kind == FailureKind::Compile ||
+                      failure.kind == FailureKind::Timeout ||
+                      failure.kind == FailureKind::OutOfMemory;
+  if (!disk || !isOfCompiler || text.empty())
+    return;
+  auto path =
+      disk->keepFailed(keys.local.digest().hex().substr(0, 16) + "." + stage +
+                           (stage == toString(Stage::PTX) ? "" : ".mlir"),
+                       text);
+  if (!path)
+    return;
+  failure.dumpPath = *path;
+  failure.message += "\nwhat it was given is in " + *path;
+}
+
 /// What a compilation took, stage by stage.
 static std::string describeTimes(const std::vector<StageTime> &times) {
   std::string text;
@@ -135,7 +157,8 @@ cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
     return toCacheError({FailureKind::Forbidden, std::move(message)});
   }
   auto start = std::chrono::steady_clock::now();
-  auto compiled = compile();
+  auto trail = std::make_shared<CompileTrail>();
+  auto compiled = compile(trail);
   auto took = std::chrono::steady_clock::now() - start;
   double seconds = std::chrono::duration<double>(took).count();
   compileNanoseconds +=
@@ -143,6 +166,8 @@ cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
   if (!compiled) {
     ++compileFailures;
     Failure failure = describeFailure(compiled.takeError());
+    auto [stage, text] = trail->given();
+    keepFailed(keys, stage, text, failure);
     tell(EngineEvent::Kind::CompileFailed, &keys, seconds, failure.message);
     return toCacheError(std::move(failure));
   }
@@ -181,8 +206,8 @@ KernelStore::findOrCompile(const KernelKeys &keys, Compile &compile) {
                isCompiled ? KernelOrigin::Compiled : KernelOrigin::Disk};
 }
 
-cache::Result<KernelStore::KernelPtr> KernelStore::loadFound(const Found &found,
-                                                             Load &load) {
+cache::Result<KernelStore::KernelPtr>
+KernelStore::loadFound(const KernelKeys &keys, const Found &found, Load &load) {
   auto compiled = readEntry(found.entry);
   if (!compiled)
     return cache::Error{cache::ErrorKind::Damaged,
@@ -193,6 +218,8 @@ cache::Result<KernelStore::KernelPtr> KernelStore::loadFound(const Found &found,
     if (failure.kind == FailureKind::Compile &&
         found.origin != KernelOrigin::Compiled)
       return cache::Error{cache::ErrorKind::Damaged, failure.message};
+    std::string ptx(toString(Stage::PTX));
+    keepFailed(keys, ptx, found.entry.section(ptx).value_or(""), failure);
     return toCacheError(std::move(failure));
   }
   if (found.origin == KernelOrigin::Archive)
@@ -212,7 +239,7 @@ KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
     auto found = findOrCompile(keys, compile);
     if (!found)
       return found.error();
-    auto kernel = loadFound(*found, load);
+    auto kernel = loadFound(keys, *found, load);
     if (kernel || kernel.error().kind != cache::ErrorKind::Damaged)
       return kernel;
     // Whole, and yet no kernel: made again.
@@ -226,7 +253,7 @@ KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
       return entry.error();
     if (isOnDisk)
       (void)disk->store(keys.local, *entry); // counts and tells what fails
-    return loadFound({std::move(*entry), KernelOrigin::Compiled}, load);
+    return loadFound(keys, {std::move(*entry), KernelOrigin::Compiled}, load);
   };
   while (true) {
     bool isOwn = false;
@@ -253,7 +280,7 @@ KernelStore::lookUp(const KernelKeys &keys, Load load) {
     auto found = findMade(keys);
     if (!found)
       return toCacheError(notFound());
-    auto kernel = loadFound(*found, load);
+    auto kernel = loadFound(keys, *found, load);
     if (!kernel && kernel.error().kind == cache::ErrorKind::Damaged)
       return toCacheError(notFound());
     return kernel;
@@ -274,6 +301,27 @@ llvm::Expected<cache::Entry> KernelStore::entry(const KernelKeys &keys,
   if (!found)
     return takeError(found.error());
   return found->entry;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+llvm::Error KernelStore::once(const cache::CacheKey &key,
+                              llvm::function_ref<llvm::Error()> check) {
+  if (!disk)
+    return check();
+  auto passed = disk->getOrMake(key, [&]() -> cache::Result<cache::Entry> {
+    if (llvm::Error error = check())
+      return toCacheError(describeFailure(std::move(error)));
+    const cache::Section verdict[] = {{"check", "passed"}};
+    return cache::Entry::make(key, build, verdict);
+  });
+  return passed ? llvm::Error::success() : takeError(passed.error());
+}
+
+bool KernelStore::isRemembered(const cache::CacheKey &key) {
+  return disk && disk->lookup(key);
 }
 
 //===----------------------------------------------------------------------===//

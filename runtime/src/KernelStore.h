@@ -15,12 +15,16 @@
 #ifndef MLA_JIT_SRC_KERNELSTORE_H
 #define MLA_JIT_SRC_KERNELSTORE_H
 
+#include "Failure.h"
 #include "KernelEntry.h"
 #include "cache/Archive.h"
 #include "cache/DiskCache.h"
 #include "cache/MemoryCache.h"
+#include "llvm/ADT/FunctionExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <atomic>
+#include <mutex>
 #include <shared_mutex>
 
 namespace mla_jit {
@@ -35,8 +39,9 @@ struct KernelKeys {
 class KernelStore {
 public:
   using KernelPtr = std::shared_ptr<Kernel>;
-  /// Compiles to code that can be loaded.
-  using Compile = llvm::unique_function<llvm::Expected<CompileResult>()>;
+  /// Compiles to code that can be loaded; tells the trail how far it came.
+  using Compile = llvm::unique_function<llvm::Expected<CompileResult>(
+      const std::shared_ptr<CompileTrail> &)>;
   /// Loads what was compiled, now or before.
   using Load = llvm::unique_function<llvm::Expected<KernelPtr>(
       CompileResult, const cache::Entry &, KernelOrigin)>;
@@ -53,6 +58,16 @@ public:
   llvm::Expected<KernelPtr> lookUp(const KernelKeys &keys, Load load);
   /// What would be loaded, compiled if it has to be and the policy lets it.
   llvm::Expected<cache::Entry> entry(const KernelKeys &keys, Compile compile);
+
+  /// Nothing if `check` was passed, now or, as the disk knows, before. Other
+  /// processes that want to know the same wait for who checks.
+  llvm::Error once(const cache::CacheKey &key,
+                   llvm::function_ref<llvm::Error()> check);
+  /// Whether the disk knows that it was passed.
+  bool isRemembered(const cache::CacheKey &key);
+  /// Tells the host; `keys` may be null.
+  void tell(EngineEvent::Kind kind, const KernelKeys *keys, double seconds,
+            std::string message) const;
 
   llvm::Error append(cache::ArchiveBuilder &builder, const KernelKeys &keys,
                      const cache::Entry &entry);
@@ -77,10 +92,13 @@ private:
   cache::Result<Found> findOrCompile(const KernelKeys &keys, Compile &compile);
   cache::Result<cache::Entry> compileEntry(const KernelKeys &keys,
                                            Compile &compile);
-  cache::Result<KernelPtr> loadFound(const Found &found, Load &load);
+  cache::Result<KernelPtr> loadFound(const KernelKeys &keys, const Found &found,
+                                     Load &load);
+  /// Keeps what the stage that failed was given where there is a disk, and
+  /// names the file.
+  void keepFailed(const KernelKeys &keys, const std::string &stage,
+                  std::string_view text, Failure &failure);
   llvm::Error takeError(const cache::Error &error) const;
-  void tell(EngineEvent::Kind kind, const KernelKeys *keys, double seconds,
-            std::string message) const;
   void openDisk(const CacheOptions &options);
 
   std::string build;

@@ -13,6 +13,7 @@
 
 #include "Compiler.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
+#include "mla/Target/Contained.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -146,7 +147,9 @@ static std::string maskText(std::string_view mask) {
   return (isFull ? "" : "#mla.") + std::string(mask);
 }
 
-llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
+using Names = std::vector<std::string>;
+
+static llvm::Expected<Names> readMaskParameters(const std::string &mask) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::mla::MLADialect>();
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
@@ -156,12 +159,16 @@ llvm::Expected<std::vector<std::string>> maskParameters(std::string_view mask) {
   // The parser overlooks what is no token after the attribute.
   if (!attr || text.find('"') != std::string::npos)
     return createStringError(
-        "spec 'mask' requires the name of a mask, but got '" +
-        std::string(mask) + "'");
-  std::vector<std::string> names;
+        "spec 'mask' requires the name of a mask, but got '" + mask + "'");
+  Names names;
   for (llvm::StringRef name : attr.getParameterNames())
     names.push_back(name.str());
   return names;
+}
+
+llvm::Expected<Names> maskParameters(std::string_view mask) {
+  return mlir::mla::runContainedFor<Names>(
+      "mask", [mask = std::string(mask)] { return readMaskParameters(mask); });
 }
 
 /// A merge, whose checks are few: out_dtype, h_q, d_v.

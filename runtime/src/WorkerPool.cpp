@@ -22,6 +22,7 @@ struct WorkerPool::Crew {
   ~Crew();
   void run(void (*f)(void *, int), void *c);
   void work(int worker);
+  void stop();
 
   const pid_t process = ::getpid();
   std::mutex callers; // held for the whole of a run
@@ -36,11 +37,18 @@ struct WorkerPool::Crew {
 };
 
 WorkerPool::Crew::Crew(int numWorkers) {
-  for (int i = 1; i < numWorkers; ++i)
-    threads.emplace_back([this, i] { work(i); });
+  try {
+    for (int i = 1; i < numWorkers; ++i)
+      threads.emplace_back([this, i] { work(i); });
+  } catch (...) { // no memory, or no thread
+    stop();
+    throw;
+  }
 }
 
-WorkerPool::Crew::~Crew() {
+WorkerPool::Crew::~Crew() { stop(); }
+
+void WorkerPool::Crew::stop() {
   {
     std::lock_guard lock(mutex);
     stopping = true;

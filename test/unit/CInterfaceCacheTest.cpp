@@ -232,8 +232,10 @@ TEST(CInterfaceCacheTest, HitsAreFast) {
   mla::Engine engine = engineOf(scratch);
   mla_spec spec = smallSpec();
   ASSERT_TRUE(engine.prepare(spec));
-  constexpr int kTimes = 10000;
-  double memory = bestSeconds(5,
+  // The best of batches that are short beside a turn of the processor: other
+  // work on the machine does not matter.
+  constexpr int kTimes = 100;
+  double memory = bestSeconds(2000,
                               [&] {
                                 for (int i = 0; i < kTimes; ++i)
                                   (void)engine.prepare(spec);

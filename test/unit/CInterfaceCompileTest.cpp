@@ -113,6 +113,70 @@ TEST(CInterfaceCompileTest, FailuresOfTheGPUsCompiler) {
                   {kEightBits, "translate", "arith.truncf"}});
 }
 
+//===----------------------------------------------------------------------===//
+// What failed is kept
+//===----------------------------------------------------------------------===//
+
+static std::vector<std::string> filesIn(const std::string &path) {
+  std::vector<std::string> files;
+  if (std::filesystem::exists(path))
+    for (const auto &file : std::filesystem::directory_iterator(path))
+      files.push_back(file.path());
+  return files;
+}
+
+/// The file that an error names has these words, and is for nobody else.
+static void expectKept(const mla::Status &status, const std::string &directory,
+                       const char *words) {
+  std::string path = status->dump_path;
+  ASSERT_EQ(path.rfind(directory + "/failed/", 0), 0u) << path;
+  EXPECT_NE(std::string(status.message()).find(path), std::string::npos)
+      << status.message();
+  EXPECT_NE(readFile(path).find(words), std::string::npos) << path;
+  struct stat file;
+  ASSERT_EQ(::stat(path.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+}
+
+static mla::Engine keepingEngine(const std::string &directory,
+                                 const char *target,
+                                 int32_t mode = MLA_CACHE_RW) {
+  return makeEngine([&](mla_engine_options &options) {
+    options.target = target;
+    options.cache_dir = directory.c_str();
+    options.cache_mode = mode;
+  });
+}
+
+TEST(CInterfaceCompileTest, WhatFailedIsKept) {
+  TemporaryDirectory directory;
+  std::string path = directory / "cache";
+  mla_spec spec = smallSpec();
+  spec.score_mod = kPower;
+  mla::Engine forgetful = engineFor("host");
+  mla::Status status = compile(forgetful, spec);
+  EXPECT_STREQ(status->dump_path, "");
+  {
+    mla::Engine engine = keepingEngine(path, "host");
+    ASSERT_TRUE(engine.prepare(smallSpec()));
+    for (int i = 0; i < 20; ++i) {
+      spec.h_q = 1 + i;
+      status = compile(engine, spec);
+      EXPECT_STREQ(status->stage, "llvm");
+      expectKept(status, path, "math.fpowi");
+    }
+    EXPECT_EQ(filesIn(path + "/failed").size(), 16u);
+    // What is refused for a reason of its own is not kept.
+    spec.d_qk = 7;
+    EXPECT_STREQ(compile(engine, spec)->dump_path, "");
+    spec.d_qk = 72;
+  }
+  spec.h_q = 30;
+  mla::Engine reader = keepingEngine(path, "host", MLA_CACHE_RO);
+  EXPECT_STREQ(compile(reader, spec)->dump_path, "");
+  EXPECT_EQ(reader.prepare(smallSpec())->info()->origin, MLA_ORIGIN_DISK);
+}
+
 TEST(CInterfaceCompileTest, ACompilationHasALimitOfTime) {
   for (bool isHost : {true, false}) {
     mla_spec spec = isHost ? smallSpec() : gpuSpec();
@@ -180,6 +244,12 @@ TEST(CInterfaceCompileTest, FailuresOfTheAssembler) {
     SCOPED_TRACE(does);
     FakePtxas ptxas(does);
     expectFailure(compile(engine, gpuSpec()), "assemble", words);
+  }
+  {
+    FakePtxas ptxas("exit 1");
+    TemporaryDirectory directory;
+    mla::Engine keeping = keepingEngine(directory.path(), "cuda:sm_90a");
+    expectKept(compile(keeping, gpuSpec()), directory.path(), ".version");
   }
   {
     FakePtxas ptxas("exec sleep 60");

@@ -71,6 +71,30 @@ TEST(CInterfaceDiskTest, AFullDisk) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(CInterfaceDiskTest, AReadOnlyDisk) {
+  TemporaryDirectory directory;
+  int status = inChild([&] {
+    if (!mountSmall(directory.path(), "8m"))
+      return kCannotTest;
+    std::string path = directory / "cache";
+    Events events;
+    mla_spec stored = smallSpec();
+    stored.h_q = 2;
+    if (!engineOf(path, events).prepare(stored))
+      return 10;
+    if (!makeReadOnly(directory.path(), "8m"))
+      return kCannotTest;
+    mla::Engine engine = engineOf(path, events);
+    auto kernel = engine.prepare(stored);
+    if (!kernel || kernel->info()->origin != MLA_ORIGIN_DISK)
+      return 11;
+    return workWithoutDisk(path);
+  });
+  if (status == kCannotTest)
+    GTEST_SKIP() << "requires the right to mount";
+  EXPECT_EQ(status, 0);
+}
+
 TEST(CInterfaceDiskTest, ADirectoryThatIsNotWritable) {
   TemporaryDirectory directory;
   ::chmod(directory.path().c_str(), 0755);

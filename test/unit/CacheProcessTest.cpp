@@ -261,8 +261,7 @@ TEST(CacheProcessTest, AReadOnlyDisk) {
       if (!openDisk(directory / "cache")
                ->store(keyOf(i), entryOf(keyOf(i), 9000)))
         return 10;
-    if (::mount("none", directory.path().c_str(), "tmpfs",
-                MS_REMOUNT | MS_RDONLY, "size=64k,mode=0700"))
+    if (!makeReadOnly(directory.path()))
       return kCannotTest;
     return useWhatCannotBeWritten(directory / "cache", 3);
   });

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -96,12 +97,46 @@ inline void useProcessor(int processor) {
   ::sched_setaffinity(0, sizeof(one), &one);
 }
 
+/// A group of processes that have one processor's time together, by version 1
+/// or 2 of cgroups; false where none can be made.
+class ProcessorQuota {
+public:
+  ProcessorQuota() {
+    for (std::string root : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
+      std::string made = root + "/mla-jit-test-" + std::to_string(::getpid());
+      if (::mkdir(made.c_str(), 0755))
+        continue;
+      if (write(made + "/cpu.cfs_quota_us", "100000") ||
+          write(made + "/cpu.max", "100000 100000")) {
+        path = made;
+        return;
+      }
+      ::rmdir(made.c_str());
+    }
+  }
+  ~ProcessorQuota() {
+    if (!path.empty())
+      ::rmdir(path.c_str());
+  }
+  explicit operator bool() const { return !path.empty(); }
+  bool enter() const {
+    return write(path + "/cgroup.procs", std::to_string(::getpid()));
+  }
+
+private:
+  static bool write(const std::string &file, const std::string &text) {
+    std::ofstream stream(file, std::ios::in); // not made
+    return bool(stream << text << std::flush);
+  }
+  std::string path;
+};
+
 /// What a child returns that has not the right to do the test.
 inline constexpr int kCannotTest = 77;
 
-/// Mounts a file system of 64 KiB that only this process sees, as root of a
-/// name space of its own if need be.
-inline bool mountSmall(const std::string &path) {
+/// Mounts a small file system that only this process sees, as root of a name
+/// space of its own if need be.
+inline bool mountSmall(const std::string &path, const char *size = "64k") {
   auto write = [](const char *file, const std::string &text) {
     std::ofstream(file) << text;
   };
@@ -115,7 +150,14 @@ inline bool mountSmall(const std::string &path) {
     write("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
   }
   return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("none", path.c_str(), "tmpfs", 0, "size=64k,mode=0700") == 0;
+         ::mount("none", path.c_str(), "tmpfs", 0,
+                 (std::string("mode=0700,size=") + size).c_str()) == 0;
+}
+
+/// Lets nobody write to what was mounted so, not even root.
+inline bool makeReadOnly(const std::string &path, const char *size = "64k") {
+  return ::mount("none", path.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY,
+                 (std::string("mode=0700,size=") + size).c_str()) == 0;
 }
 
 /// Goes on as somebody who is nobody; does nothing where we are not root.

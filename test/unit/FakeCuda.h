@@ -20,6 +20,7 @@
 #include "../../runtime/src/cuda/DriverAPI.h"
 
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -54,6 +55,8 @@ struct FakeCuda {
   /// By a kernel's name: how many it has, of 8 bytes or more, instead.
   std::map<std::string, size_t> parameterCounts;
   std::vector<float> milliseconds; ///< of the next timings
+  /// What a copy from the device is to be changed into.
+  std::function<void(void *to, size_t bytes)> onRead;
 
   bool cacheHits = false; ///< linked before: without the assembler's words
 

@@ -162,6 +162,8 @@ Result memcpyHtoDAsync(DevicePtr to, const void *from, size_t bytes,
 Result memcpyDtoHAsync(void *to, DevicePtr from, size_t bytes, StreamHandle) {
   FAKE_IN_CONTEXT(cuMemcpyDtoHAsync);
   memcpy(to, reinterpret_cast<void *>(from), bytes);
+  if (fake.onRead)
+    fake.onRead(to, bytes);
   return Success;
 }
 Result memcpyDtoDAsync(DevicePtr to, DevicePtr from, size_t bytes,

@@ -10,6 +10,9 @@
 #include "../../runtime/src/Processors.h"
 #include "SmallKernel.h"
 
+#include <filesystem>
+#include <fstream>
+
 using namespace mla_jit;
 
 TEST(KernelInfoFormatTest, SurvivesEveryCut) {
@@ -48,5 +51,34 @@ TEST(ProcessorsTest, Quotas) {
   EXPECT_EQ(processorsOfQuota("150000 100000\n"), 2);
   EXPECT_EQ(processorsOfQuota("50000 100000\n"), 1);
   EXPECT_EQ(processorsOfQuota(""), 0);
+  EXPECT_EQ(processorsOfQuota("-1 100000"), 0);
   EXPECT_GE(usableProcessors(), 1);
+}
+
+TEST(ProcessorsTest, GroupsOfEitherVersion) {
+  std::string name = testing::TempDir() + "mla-groups-XXXXXX";
+  std::string root = ::mkdtemp(name.data());
+  auto write = [&](const std::string &file, const char *text) {
+    std::filesystem::path path = root + "/" + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text << "\n";
+  };
+  write("a/cpu.max", "300000 100000");
+  write("a/b/cpu.max", "max 100000");
+  write("cpu/c/cpu.cfs_quota_us", "200000");
+  write("cpu/c/cpu.cfs_period_us", "100000");
+  write("cpu/cpu.cfs_quota_us", "-1");
+  write("cpu/cpu.cfs_period_us", "100000");
+  write("unified/e/cpu.max", "500000 100000");
+  write("cpuset/c/cpu.max", "100000 100000");
+  EXPECT_EQ(processorsOfGroups("0::/a/b\n", root), 3); // of the group around
+  EXPECT_EQ(processorsOfGroups("0::/\n", root), 0);
+  EXPECT_EQ(processorsOfGroups("3:cpuset:/c\n1:cpu:/c\n0::/\n", root), 2);
+  EXPECT_EQ(processorsOfGroups("1:cpu:/elsewhere\n0::/e\n", root), 5);
+  // In a container whose own group is what is mounted.
+  write("cpu,cpuacct/cpu.cfs_quota_us", "400000");
+  write("cpu,cpuacct/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(processorsOfGroups("4:cpu,cpuacct:/docker/0123\n", root), 4);
+  EXPECT_EQ(processorsOfGroups("nonsense", root), 0);
+  std::filesystem::remove_all(root);
 }

@@ -181,6 +181,16 @@ TEST(PTXVersion, OfAssemblers) {
   EXPECT_EQ(ptxVersionOfRelease("nonsense"), 0u);
 }
 
+TEST(AssemblerDefects, KnowsWhatWasVerified) {
+  EXPECT_TRUE(isVerifiedAssembler("driver 580.159.04", "sm_90a"));
+  EXPECT_TRUE(isVerifiedAssembler("ptxas 13.0.88", "sm_90a"));
+  EXPECT_FALSE(isVerifiedAssembler("driver 580.159.04", "sm_100a"));
+  EXPECT_FALSE(isVerifiedAssembler("driver 580.1590", "sm_90a"));
+  EXPECT_FALSE(isVerifiedAssembler("driver 580.15", "sm_90a"));
+  EXPECT_FALSE(isVerifiedAssembler("driver of CUDA 13.0", "sm_90a"));
+  EXPECT_FALSE(isVerifiedAssembler("", "sm_90a"));
+}
+
 TEST(AssemblerDefects, AreOfVersions) {
   EXPECT_EQ(parseAssemblerVersion("V13.0.88"), (AssemblerVersion{13, 0, 88}));
   EXPECT_EQ(parseAssemblerVersion("CUDA 12.6"),

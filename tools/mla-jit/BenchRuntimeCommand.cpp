@@ -127,9 +127,9 @@ private:
   NumberFlag<int64_t> specs{
       "specs",
       cl::desc("Kernels that threads ask for in turn; each is compiled once\n"
-               "(default 16)"),
+               "(default 1000)"),
       cl::value_desc("N"),
-      cl::init(16),
+      cl::init(1000),
       in,
       of};
   cl::opt<std::string> library{

@@ -107,7 +107,9 @@ static void printEntry(const cache::Result<cache::Entry> &entry, StringRef name,
   printLine(cache::sha256(entry->keyText()).hex().substr(0, 12),
             StringRef(entry->buildId()).take_front(8), target + ":" + chip,
             formatBytes(entry->bytes().size()), used,
-            describeSpec(fieldOf(fields, "spec")));
+            fields.count("spec")
+                ? describeSpec(fieldOf(fields, "spec"))
+                : "self-check of " + fieldOf(fields, "assembler"));
   if (!keys)
     return;
   for (const auto &[field, value] : fields) {

@@ -86,7 +86,9 @@ static void describeAssembler(Engine &engine) {
     consumeError(device.takeError());
     return;
   }
-  line("assembler", "the driver's, {0}", device->driver);
+  line("assembler", "the driver's, {0}, {1}", device->driver,
+       device->isVerified ? "which this release was verified with"
+                          : "which this release was not verified with");
   auto version = mlir::mla::parseAssemblerVersion(device->driver);
   for (const mlir::mla::AssemblerDefect &defect :
        mlir::mla::findDefects(version))

@@ -17,6 +17,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
 #include <chrono>
 #include <dlfcn.h>
 #include <thread>
@@ -62,7 +63,7 @@ public:
 
 private:
   mla::Engine makeEngine(const char *directory) const;
-  mla_spec spec(int number = 0) const;
+  mla_spec spec() const;
   Error timeCold();
   Error timeDisk();
   Error timeMemory();
@@ -92,17 +93,28 @@ mla::Engine Bench::makeEngine(const char *directory) const {
   return std::move(*engine);
 }
 
-/// DeepSeek-V3's decode for 16 heads and more.
-mla_spec Bench::spec(int number) const {
+/// DeepSeek-V3's decode for 16 heads.
+mla_spec Bench::spec() const {
   auto spec = mla::make<mla_spec>();
   spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
-  spec.h_q = 16 + number;
+  spec.h_q = 16;
   spec.h_kv = 1;
   spec.d_qk = 576;
   spec.d_v = 512;
   spec.page_size = 64;
   spec.table_kind = MLA_TABLE_DENSE;
   spec.mask = MLA_MASK_CAUSAL;
+  return spec;
+}
+
+/// One of many kernels that compile in a moment: asking for one again costs
+/// what it does for any other.
+static mla_spec smallSpec(int number) {
+  auto spec = mla::make<mla_spec>();
+  spec.operation = MLA_MERGE;
+  spec.out_dtype = number % 2 ? MLA_F16 : MLA_BF16;
+  spec.h_q = 1 + number / 2 % 128;
+  spec.d_v = 8 * (1 + number / 256);
   return spec;
 }
 
@@ -172,32 +184,51 @@ Error Bench::timeMemory() {
   return Error::success();
 }
 
-Error Bench::timeThreads() {
-  constexpr int kGets = 20000;
-  mla::Engine engine = makeEngine("");
-  std::vector<mla_spec> specs;
-  for (int i = 0; i < options.specs; ++i)
-    specs.push_back(spec(i));
-  auto kernels = engine.prepare(specs);
-  if (!kernels)
-    return toError(kernels.status(), "mla_prepare_many");
-  double alone = 0;
-  for (int count : {1, 8}) {
+/// Seconds a call of so many threads together: the best of some rounds, as
+/// other work on the machine is not theirs.
+static double secondsByThreads(mla::Engine &engine, ArrayRef<mla_spec> specs,
+                               int count) {
+  constexpr int kRounds = 5, kGets = 20000;
+  double best = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> ready = 0;
+    std::atomic<bool> go = false;
     auto work = [&](int thread) {
+      ++ready;
+      while (!go)
+        std::this_thread::yield();
       for (int i = 0; i < kGets; ++i) {
         mla_kernel *kernel = nullptr;
-        mla_prepare(engine.get(), &specs[(thread * 7 + i) % specs.size()],
+        mla_prepare(engine.get(), &specs[(thread * 125 + i) % specs.size()],
                     &kernel, nullptr);
         mla_kernel_release(kernel);
       }
     };
     std::vector<std::thread> threads;
-    auto start = Clock::now();
     for (int thread = 0; thread < count; ++thread)
       threads.emplace_back(work, thread);
+    while (ready < count)
+      std::this_thread::yield();
+    auto start = Clock::now();
+    go = true;
     for (std::thread &thread : threads)
       thread.join();
-    double seconds = secondsSince(start) / kGets / count;
+    best = std::min(best, secondsSince(start) / kGets / count);
+  }
+  return best;
+}
+
+Error Bench::timeThreads() {
+  mla::Engine engine = makeEngine("");
+  std::vector<mla_spec> specs;
+  for (int i = 0; i < options.specs; ++i)
+    specs.push_back(smallSpec(i));
+  auto kernels = engine.prepare(specs);
+  if (!kernels)
+    return toError(kernels.status(), "mla_prepare_many");
+  double alone = 0;
+  for (int count : {1, 2, 8}) {
+    double seconds = secondsByThreads(engine, specs, count);
     if (count == 1)
       alone = seconds;
     std::string note = formatv("{0} specs", specs.size());

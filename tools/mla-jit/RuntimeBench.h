@@ -35,7 +35,7 @@ struct RuntimeFigure {
 struct RuntimeBenchOptions {
   bool onGPU = false;
   int device = 0;
-  int specs = 16;      ///< that threads ask for in turn
+  int specs = 1000;    ///< that threads ask for in turn
   std::string library; ///< libmla_jit.so; empty: not measured
 };
 

@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The caller's context, and devices other than the first.
+// The caller's context, devices other than the first, and the driver's
+// assembler.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeHost.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <thread>
 
@@ -109,11 +111,36 @@ static void secondDevice(Check &check, RuntimeHost &host) {
   step.requireResults(expected, "on the other device");
 }
 
+/// As where nobody has verified the assembler.
+static void selfCheck(Check &check, RuntimeHost &host) {
+  auto options = mla::make<mla_engine_options>();
+  options.target = "cuda";
+  options.device = host.device();
+  options.cache_dir = "";
+  options.self_check = MLA_SELF_CHECK_ALWAYS;
+  std::string told;
+  options.log_user = &told;
+  options.log = [](void *user, const mla_log *event) {
+    if (event->event == MLA_EVENT_SELF_CHECK)
+      *static_cast<std::string *>(user) =
+          llvm::formatv("{0}, in {1:F2} s", event->message, event->seconds);
+  };
+  auto engine = mla::Engine::create(options);
+  if (!engine) {
+    check.require(engine.status(), "mla_engine_create");
+    return;
+  }
+  check.get(engine->prepare(host.spec()), "mla_prepare");
+  check.require(!told.empty(), "a self-check was required, but not told of");
+  check.note(told);
+}
+
 ArrayRef<RuntimeCase> runtimeContextCases() {
   static constexpr RuntimeCase kCases[] = {
       {"context.current", "no call changes the caller's current context",
        currentContext},
       {"context.device", "a second device computes the same", secondDevice},
+      {"E8.self-check", "the driver's assembler makes right code", selfCheck},
   };
   return kCases;
 }

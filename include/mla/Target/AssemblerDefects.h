@@ -8,7 +8,8 @@
 
 //
 // Versions of NVIDIA's assembler that are known to make wrong code for chips
-// and instructions that this project uses. ptxas and the driver's assembler of
+// and instructions that this project uses, and those that are known to make
+// right code of this project's kernels. ptxas and the driver's assembler of
 // the same version are one program.
 //
 //===----------------------------------------------------------------------===//
@@ -48,6 +49,10 @@ llvm::ArrayRef<AssemblerDefect> getAssemblerDefects();
 llvm::SmallVector<AssemblerDefect>
 findDefects(AssemblerVersion version,
             llvm::ArrayRef<AssemblerDefect> known = getAssemblerDefects());
+
+/// Whether all of the project's numeric suite was right on a device of that
+/// chip with code of this assembler: "driver 580.159.04", "ptxas 13.0.88".
+bool isVerifiedAssembler(llvm::StringRef name, llvm::StringRef chip);
 
 /// The version in "V13.0.88", "CUDA 13.0" or "13.0"; zeros if there is none.
 AssemblerVersion parseAssemblerVersion(llvm::StringRef text);

@@ -57,7 +57,8 @@ private:
 ///
 /// Any number of calls may be under way at once. The first call installs LLVM's
 /// fatal-error handler, which LLVM has once per copy; fatal errors of threads
-/// that run no contained call print and end the process as LLVM's default does.
+/// that run no contained call print and end the process as LLVM's default does,
+/// and where LLVM finds no memory they get std::bad_alloc.
 llvm::Error runContained(llvm::StringRef stage,
                          llvm::unique_function<llvm::Error()> body,
                          std::chrono::milliseconds timeLimit = {});

@@ -55,6 +55,15 @@ enum class TargetKind { Host, CUDA };
 /// of its own.
 enum class JITPolicy { Allow, Warn, Forbid };
 
+/// Which assemblers of kernels for GPUs have to make right code of small
+/// decodes, on the device, before their code is used. What passed is remembered
+/// in the cache's directory.
+enum class SelfCheck {
+  Unverified, ///< those that this library was not verified with
+  Never,
+  Always
+};
+
 enum class CacheMode { ReadWrite, ReadOnly, Off };
 
 /// Where kernels of specs are kept (docs/cache.md).
@@ -75,7 +84,8 @@ struct EngineEvent {
     CompiledLate, ///< where the policy is JITPolicy::Warn
     CompileFailed,
     Forbidden,
-    CacheWarning
+    CacheWarning,
+    SelfCheck ///< of an assembler: done, or why not
   };
   Kind kind;
   double seconds; ///< that a compilation took
@@ -115,6 +125,7 @@ struct EngineOptions {
   /// Kernels of prepareMany, and CUDA: entries of a kernel, that are compiled
   /// at once; 0: one for each processor that we may use.
   int compileThreads = 0;
+  SelfCheck selfCheck = SelfCheck::Unverified; ///< CUDA
   std::function<void(const EngineEvent &)> onEvent = nullptr;
 };
 
@@ -127,9 +138,11 @@ struct TargetInfo {
 
 /// A GPU that is there.
 struct DeviceInfo {
-  std::string name, chip, driver; ///< "NVIDIA H200", "sm_90a", "CUDA 13.0"
+  /// "NVIDIA H200", "sm_90a", "CUDA 13.0".
+  std::string name, chip, driver;
   int numSMs, sharedBytes, l2Bytes;
   uint64_t memoryBytes;
+  bool isVerified; ///< the driver's assembler was, for that chip
 };
 
 /// The error of a spec that can be said but that the target has no kernel for,

@@ -177,6 +177,7 @@ public:
 
 private:
   llvm::Error checkMerge() const;
+  llvm::Error checkContentsHere() const;
   friend class Kernel;
   friend class LaunchValues;
   struct Value {

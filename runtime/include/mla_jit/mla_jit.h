@@ -83,6 +83,9 @@ typedef struct mla_status {
   char stage[16];      /* of a compilation, or "" */
   char argument[32];   /* parameter or field that is wrong, or "" */
   char message[512];   /* what was required and what was given */
+  char dump_path[256]; /* file with the IR or PTX that the stage of a kernel's
+                          compilation failed on, where there is a cache_dir,
+                          or "". The last 16 are kept */
 } mla_status;
 
 /* "MLA_E_INVALID". */
@@ -101,12 +104,22 @@ typedef enum { MLA_CACHE_RW, MLA_CACHE_RO, MLA_CACHE_OFF } mla_cache_mode;
 /* Who else may be able to write to the directory: nobody, or its group. */
 typedef enum { MLA_TRUST_OWNER, MLA_TRUST_GROUP } mla_cache_trust;
 
+/* Which assemblers of GPU kernels have to make right code of two small decodes,
+   on the device, before their code is used: about a second, and what passed is
+   remembered in cache_dir. One that fails: MLA_E_DEVICE. */
+typedef enum {
+  MLA_SELF_CHECK_UNVERIFIED, /* those the library was not verified with */
+  MLA_SELF_CHECK_NEVER,
+  MLA_SELF_CHECK_ALWAYS
+} mla_self_check;
+
 typedef enum {
   MLA_EVENT_COMPILED,
   MLA_EVENT_COMPILED_LATE, /* under MLA_POLICY_WARN */
   MLA_EVENT_COMPILE_FAILED,
   MLA_EVENT_FORBIDDEN,
-  MLA_EVENT_CACHE_WARNING
+  MLA_EVENT_CACHE_WARNING,
+  MLA_EVENT_SELF_CHECK /* of an assembler: done, or why not */
 } mla_event;
 
 /* Valid during the call. */
@@ -139,6 +152,8 @@ typedef struct mla_engine_options {
       peer_wait_ms; /* for another process that compiles the same; 0: 60 s */
   void (*log)(void *user, const mla_log *event); /* any thread, no lock held */
   void *log_user;
+  int32_t self_check; /* mla_self_check */
+  int32_t reserved;
 } mla_engine_options;
 
 /* Asks no driver. `options` null: all defaults. */

@@ -30,7 +30,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string &directory,
   if (!root)
     return root.error();
   return std::unique_ptr<DiskCache>(
-      new DiskCache(std::move(*root), std::move(options)));
+      new DiskCache(directory, std::move(*root), std::move(options)));
 }
 
 static std::string pathOf(std::string_view buildId, const Digest &digest) {
@@ -131,20 +131,24 @@ Status DiskCache::write(const CacheKey &key, const Entry &entry) {
                                          std::to_string(options.maxBytes) +
                                          " bytes, but got " +
                                          std::to_string(entry.bytes().size())};
-  std::string path = pathOf(options.buildId, key.digest());
+  return writeFile(options.buildId, pathOf(options.buildId, key.digest()),
+                   entry.bytes());
+}
+
+Status DiskCache::writeFile(const std::string &folder, const std::string &path,
+                            std::string_view bytes) {
   bool shared = options.trust == Trust::Group;
   mode_t mode = shared ? 0640 : 0600;
   Result<NewFile> file = NewFile::create(root.get(), path, mode);
   if (!file && file.error().kind == ErrorKind::Absent) {
-    // The first entry of this build, or prune has just removed its directory.
-    const char *build = options.buildId.c_str();
-    if (::mkdirat(root.get(), build, 0700) == 0 && shared)
-      ::fchmodat(root.get(), build, 02770, 0);
+    // Its first file, or prune has just removed the folder.
+    if (::mkdirat(root.get(), folder.c_str(), 0700) == 0 && shared)
+      ::fchmodat(root.get(), folder.c_str(), 02770, 0);
     file = NewFile::create(root.get(), path, mode);
   }
   if (!file)
     return file.error();
-  if (Status status = file->write(entry.bytes()); !status)
+  if (Status status = file->write(bytes); !status)
     return status;
   return file->publish();
 }

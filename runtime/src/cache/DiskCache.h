@@ -78,6 +78,12 @@ public:
   /// For an entry that is whole, but turned out to be of no use.
   void remove(const CacheKey &key);
 
+  /// Keeps a text for people to read, of something that failed, in the folder
+  /// "failed": the last kMostFailed. Returns its path.
+  Result<std::string> keepFailed(const std::string &name,
+                                 std::string_view text);
+  static constexpr size_t kMostFailed = 16;
+
   uint64_t count(DiskEvent event) const { return counts.get(event); }
 
   //===--------------------------------------------------------------------===//
@@ -97,13 +103,17 @@ public:
   uint64_t removeIf(const std::function<bool(const StoredEntry &)> &isUnwanted);
 
 private:
-  DiskCache(File directory, DiskOptions options)
-      : root(std::move(directory)), options(std::move(options)) {}
+  DiskCache(std::string directory, File root, DiskOptions options)
+      : directory(std::move(directory)), root(std::move(root)),
+        options(std::move(options)) {}
 
   Result<Entry> readOrRemove(const CacheKey &key);
   Status write(const CacheKey &key, const Entry &entry);
+  Status writeFile(const std::string &folder, const std::string &path,
+                   std::string_view bytes);
   void warn(const std::string &message) const;
 
+  std::string directory;
   File root;
   DiskOptions options;
   EventCounts<DiskEvent> counts;

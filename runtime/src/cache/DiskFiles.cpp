@@ -123,6 +123,30 @@ uint64_t DiskCache::prune(uint64_t maxBytes) {
   return removed;
 }
 
+Result<std::string> DiskCache::keepFailed(const std::string &name,
+                                          std::string_view text) {
+  const std::string folder = "failed";
+  if (options.readOnly)
+    return Error{ErrorKind::Invalid, "the cache was opened read-only"};
+  std::string path = folder + "/" + name;
+  if (Status status = writeFile(folder, path, text); !status)
+    return status.error();
+  std::vector<std::pair<int64_t, std::string>> kept;
+  for (const std::string &other : namesIn(root.get(), folder)) {
+    struct stat status;
+    std::string place = folder + "/" + other;
+    if (!NewFile::isTemporary(other) && place != path &&
+        ::fstatat(root.get(), place.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+      kept.emplace_back(status.st_mtim.tv_sec * int64_t(1000000000) +
+                            status.st_mtim.tv_nsec,
+                        std::move(place));
+  }
+  std::sort(kept.begin(), kept.end());
+  for (size_t i = 0; i + kMostFailed <= kept.size(); ++i)
+    ::unlinkat(root.get(), kept[i].second.c_str(), 0);
+  return directory + "/" + path;
+}
+
 uint64_t DiskCache::removeIf(
     const std::function<bool(const StoredEntry &)> &isUnwanted) {
   if (options.readOnly)

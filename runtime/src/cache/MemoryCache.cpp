@@ -27,19 +27,27 @@ struct MemoryCacheBase::Flight {
 MemoryCacheBase::MemoryCacheBase(size_t capacity) : capacity(capacity) {}
 MemoryCacheBase::~MemoryCacheBase() = default;
 
-void MemoryCacheBase::Slot::set(const Value &made) {
-  value = made;
-  for (Value &mine : ofStripe)
-    mine = Value(made.get(), [made](void *) {});
-}
+/// Ends a flight, also where `make` is left by an exception: nobody waits for
+/// what does not come.
+class MemoryCacheBase::Landing {
+public:
+  Landing(MemoryCacheBase &cache, const CacheKey &key,
+          std::shared_ptr<Flight> flight)
+      : cache(cache), key(key), flight(std::move(flight)) {}
+  ~Landing() {
+    if (flight)
+      cache.land(key, flight, Error{ErrorKind::NoMemory, "no memory"});
+  }
+  void land(const Result<Value> &result) {
+    cache.land(key, flight, result);
+    flight = nullptr;
+  }
 
-/// Only the cache could make a count of its own larger, under the lock.
-bool MemoryCacheBase::Slot::isInUse() const {
-  for (const Value &mine : ofStripe)
-    if (mine.use_count() > 1)
-      return true;
-  return value.use_count() > static_cast<long>(1 + kStripes);
-}
+private:
+  MemoryCacheBase &cache;
+  const CacheKey &key;
+  std::shared_ptr<Flight> flight;
+};
 
 void MemoryCacheBase::markUsed(Slot &slot) {
   uint64_t now = clock.load(std::memory_order_relaxed);
@@ -56,7 +64,7 @@ MemoryCacheBase::Value MemoryCacheBase::hit(const CacheKey &key) {
     if (found == slots.end() || !found->second.value)
       return nullptr;
     markUsed(found->second);
-    value = found->second.ofStripe[stripe];
+    value = found->second.value.copyOf(stripe);
   }
   counts.add(MemoryEvent::Hit);
   return value;
@@ -73,7 +81,7 @@ Result<MemoryCacheBase::Value> MemoryCacheBase::getOrMake(const CacheKey &key,
     if (slot.value) {
       markUsed(slot);
       counts.add(MemoryEvent::Hit);
-      return slot.value;
+      return slot.value.copy();
     }
     // The thread of a flight of the parent process is not in this one.
     if (!slot.flight || slot.flight->process != ::getpid()) {
@@ -86,10 +94,11 @@ Result<MemoryCacheBase::Value> MemoryCacheBase::getOrMake(const CacheKey &key,
     return waitFor(*flight, deadline);
 
   counts.add(MemoryEvent::Miss);
+  Landing landing(*this, key, flight);
   Result<Value> result = make();
   if (result && !*result)
     result = Error{ErrorKind::Invalid, "a value is required, but got none"};
-  land(key, flight, result);
+  landing.land(result);
   if (result)
     shrink(capacity);
   return result;
@@ -100,6 +109,9 @@ void MemoryCacheBase::land(const CacheKey &key,
                            const Result<Value> &result) {
   if (!result)
     counts.add(MemoryEvent::Failed);
+  StripedPointer<void> value;
+  if (result)
+    value = StripedPointer<void>(*result);
   {
     std::lock_guard lock(mutex);
     auto found = slots.find(key);
@@ -108,7 +120,7 @@ void MemoryCacheBase::land(const CacheKey &key,
     if (isMine && !result)
       slots.erase(found);
     if (isMine && result) {
-      found->second.set(*result);
+      found->second.value = std::move(value);
       found->second.flight = nullptr;
       found->second.lastUse = clock.fetch_add(1) + 1;
       ++numValues;
@@ -139,17 +151,17 @@ Result<MemoryCacheBase::Value> MemoryCacheBase::waitFor(Flight &flight,
 
 /// Takes the longest unused of the values that nobody holds out of the cache.
 /// Looking through all of them is nothing beside making one.
-MemoryCacheBase::Value MemoryCacheBase::dropOldest() {
+StripedPointer<void> MemoryCacheBase::dropOldest() {
   std::lock_guard lock(mutex);
   auto oldest = slots.end();
   for (auto slot = slots.begin(); slot != slots.end(); ++slot)
-    if (slot->second.value && !slot->second.isInUse() &&
+    if (slot->second.value && !slot->second.value.isInUse() &&
         (oldest == slots.end() ||
          slot->second.lastUse < oldest->second.lastUse))
       oldest = slot;
   if (oldest == slots.end())
-    return nullptr;
-  Value dropped = std::move(oldest->second.value);
+    return {};
+  StripedPointer<void> dropped = std::move(oldest->second.value);
   slots.erase(oldest);
   --numValues;
   return dropped;
@@ -159,7 +171,7 @@ size_t MemoryCacheBase::shrink(size_t most) {
   size_t dropped = 0;
   while (numValues.load() > most) {
     // Destroyed here, without the lock.
-    Value oldest = dropOldest();
+    StripedPointer<void> oldest = dropOldest();
     if (!oldest)
       break; // all are in use
     counts.add(MemoryEvent::Evicted);

@@ -53,21 +53,17 @@ private:
   struct Flight;
   /// A value, or a flight that will bring one.
   struct Slot {
-    Value value;
-    /// The same value with a reference count for each stripe.
-    std::array<Value, kStripes> ofStripe;
+    StripedPointer<void> value;
     std::shared_ptr<Flight> flight;
     std::atomic<uint64_t> lastUse = 0;
-
-    void set(const Value &made);
-    bool isInUse() const;
   };
+  class Landing;
 
   void markUsed(Slot &slot);
   void land(const CacheKey &key, const std::shared_ptr<Flight> &flight,
             const Result<Value> &result);
   Result<Value> waitFor(Flight &flight, Deadline deadline);
-  Value dropOldest();
+  StripedPointer<void> dropOldest();
 
   size_t capacity;
   std::atomic<size_t> numValues = 0;

@@ -18,13 +18,14 @@
 namespace mla_jit::cache {
 
 enum class ErrorKind {
-  Invalid, ///< an argument is wrong; nothing was done
-  Absent,  ///< no such entry, file or directory
-  Damaged, ///< bytes that are not what was written, or of another format
-  Unsafe,  ///< a directory that somebody else could write to
-  System,  ///< the operating system refused: `code` is its errno
-  Timeout, ///< the deadline passed first
-  Failed,  ///< the caller's own computation failed
+  Invalid,  ///< an argument is wrong; nothing was done
+  Absent,   ///< no such entry, file or directory
+  Damaged,  ///< bytes that are not what was written, or of another format
+  Unsafe,   ///< a directory that somebody else could write to
+  System,   ///< the operating system refused: `code` is its errno
+  Timeout,  ///< the deadline passed first
+  NoMemory, ///< the thread that made a value found none
+  Failed,   ///< the caller's own computation failed
 };
 
 struct Error {

@@ -19,8 +19,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <sched.h>
 #include <shared_mutex>
+#include <utility>
 
 namespace mla_jit::cache {
 
@@ -50,6 +52,43 @@ private:
     std::shared_mutex mutex;
   };
   std::array<Stripe, kStripes> stripes;
+};
+
+/// A value with a reference count for each stripe, so that threads which take
+/// and drop it do not write to one count. A count has a cache line of its own.
+template <typename T> class StripedPointer {
+public:
+  StripedPointer() = default;
+  explicit StripedPointer(std::shared_ptr<T> given) : value(std::move(given)) {
+    for (std::shared_ptr<T> &copy : copies)
+      copy = std::shared_ptr<T>(value.get(), Hold{value, {}});
+  }
+
+  T *get() const { return value.get(); }
+  T *operator->() const { return get(); }
+  explicit operator bool() const { return value != nullptr; }
+  const std::shared_ptr<T> &copyOf(size_t stripe) const {
+    return copies[stripe];
+  }
+  const std::shared_ptr<T> &copy() const { return copyOf(thisStripe()); }
+
+  /// Whether anybody else holds it.
+  bool isInUse() const {
+    for (const std::shared_ptr<T> &copy : copies)
+      if (copy.use_count() > 1)
+        return true;
+    return value.use_count() > static_cast<long>(1 + kStripes);
+  }
+
+private:
+  /// What a count keeps instead of deleting something.
+  struct Hold {
+    std::shared_ptr<T> value;
+    char apart[64];
+    void operator()(T *) const {}
+  };
+  std::shared_ptr<T> value;
+  std::array<std::shared_ptr<T>, kStripes> copies;
 };
 
 /// A counter for each value of `Event`, an enumeration that ends in Last.

@@ -63,7 +63,7 @@ static llvm::Error requireAll(mla_engine *engine, const char *stage,
 
 mla_code mla_compile(mla_engine *engine, const mla_spec *spec,
                      const char *stage, mla_write write, void *user,
-                     mla_status *status) {
+                     mla_status *status) try {
   if (llvm::Error error = requireAll(engine, stage, write))
     return report(status, std::move(error));
   auto given = readStruct(spec, "spec");
@@ -75,11 +75,13 @@ mla_code mla_compile(mla_engine *engine, const mla_spec *spec,
   return compileStage(
       engine->engine, stage, write, user, status,
       [&](Stage to) { return engine->engine.compile(*converted, to); });
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_compile_mlir(mla_engine *engine, const char *mlir,
                           const char *name, const char *stage, mla_write write,
-                          void *user, mla_status *status) {
+                          void *user, mla_status *status) try {
   if (llvm::Error error = requireAll(engine, stage, write))
     return report(status, std::move(error));
   for (auto [argument, what] : {std::pair{mlir, "mlir"}, {name, "name"}})
@@ -88,4 +90,6 @@ mla_code mla_compile_mlir(mla_engine *engine, const char *mlir,
   return compileStage(
       engine->engine, stage, write, user, status,
       [&](Stage to) { return engine->engine.compile(mlir, name, to); });
+} catch (...) {
+  return reportException(status);
 }

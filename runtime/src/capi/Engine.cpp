@@ -62,7 +62,7 @@ readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count) {
 //===----------------------------------------------------------------------===//
 
 mla_code mla_engine_create(const mla_engine_options *given, mla_engine **engine,
-                           mla_status *status) {
+                           mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   *engine = nullptr;
@@ -77,12 +77,14 @@ mla_code mla_engine_create(const mla_engine_options *given, mla_engine **engine,
   *engine =
       new mla_engine(std::move(*options), read->target ? read->target : "host");
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 void mla_engine_destroy(mla_engine *engine) { delete engine; }
 
 mla_code mla_engine_set_policy(mla_engine *engine, int32_t policy,
-                               mla_status *status) {
+                               mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   auto read = toPolicy(policy);
@@ -90,10 +92,12 @@ mla_code mla_engine_set_policy(mla_engine *engine, int32_t policy,
     return report(status, read.takeError());
   engine->engine.setPolicy(*read);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_engine_counters(mla_engine *engine, mla_counters *counters,
-                             mla_status *status) {
+                             mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   if (llvm::Error error = checkStruct(counters, "counters"))
@@ -115,20 +119,25 @@ mla_code mla_engine_counters(mla_engine *engine, mla_counters *counters,
   told.peer_waits = counts.peerWaits;
   told.peer_timeouts = counts.peerTimeouts;
   told.kernels_in_memory = counts.kernelsInMemory;
-  told.launches = engine->shared->launches;
-  told.launch_failures = engine->shared->failures;
+  const auto &launches = engine->shared->launches;
+  told.launches = launches.get(LaunchEvent::Done);
+  told.launch_failures = launches.get(LaunchEvent::Failed);
   writeStruct(counters, told);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
-                         mla_status *status) {
+                         mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   uint64_t count = engine->engine.trim();
   if (unloaded)
     *unloaded = count;
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,15 +145,17 @@ mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
 //===----------------------------------------------------------------------===//
 
 mla_code mla_spec_to_text(const mla_spec *spec, char *text, size_t *bytes,
-                          mla_status *status) {
+                          mla_status *status) try {
   auto given = readStruct(spec, "spec");
   if (!given)
     return report(status, given.takeError());
   return report(status, copyText(writeSpecText(*given), text, bytes));
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_spec_from_text(mla_engine *engine, const char *text,
-                            mla_spec *spec, mla_status *status) {
+                            mla_spec *spec, mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   if (llvm::Error error = require(text, "text"))
@@ -159,18 +170,23 @@ mla_code mla_spec_from_text(mla_engine *engine, const char *text,
     return report(status, read.takeError());
   writeStruct(spec, *read);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_is_supported(mla_engine *engine, const mla_spec *spec,
-                          mla_status *status) {
+                          mla_status *status) try {
   auto read = readSpec(engine, spec);
   if (!read)
     return report(status, read.takeError());
   return report(status, engine->engine.describe(read->spec).takeError());
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
-                       int32_t totalQ, mla_sizes *sizes, mla_status *status) {
+                       int32_t totalQ, mla_sizes *sizes,
+                       mla_status *status) try {
   auto read = readSpec(engine, spec);
   if (!read)
     return report(status, read.takeError());
@@ -199,6 +215,8 @@ mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
   }
   writeStruct(sizes, told);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,19 +255,23 @@ static mla_code obtain(mla_engine *engine, const mla_spec *spec,
 }
 
 mla_code mla_prepare(mla_engine *engine, const mla_spec *spec,
-                     mla_kernel **kernel, mla_status *status) {
+                     mla_kernel **kernel, mla_status *status) try {
   return obtain(engine, spec, kernel, status, &Engine::prepare);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_lookup(mla_engine *engine, const mla_spec *spec,
-                    mla_kernel **kernel, mla_status *status) {
+                    mla_kernel **kernel, mla_status *status) try {
   return obtain(engine, spec, kernel, status, &Engine::lookUp);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
                           int32_t count, mla_kernel **kernels,
                           int (*progress)(void *, int32_t, int32_t), void *user,
-                          mla_status *status) {
+                          mla_status *status) try {
   if (count > 0)
     if (llvm::Error error = require(kernels, "kernels"))
       return report(status, std::move(error));
@@ -274,6 +296,8 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
       first = nameForbidden(made[i].takeError(), (*read)[i].given);
   }
   return report(status, std::move(first));
+} catch (...) {
+  return reportException(status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,7 +306,7 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
 
 mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
                            int32_t count, const char *path,
-                           mla_status *status) {
+                           mla_status *status) try {
   if (llvm::Error error = require(engine, "engine"))
     return report(status, std::move(error));
   if (llvm::Error error = require(path, "path"))
@@ -294,11 +318,13 @@ mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
   for (const ReadSpec &spec : *read)
     converted.push_back(spec.spec);
   return report(status, engine->engine.buildArchive(converted, path));
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_archive_open(mla_engine *engine, const char *path,
                           const uint8_t sha256[32], mla_archive **archive,
-                          mla_status *status) {
+                          mla_status *status) try {
   if (llvm::Error error = require(archive, "archive"))
     return report(status, std::move(error));
   *archive = nullptr;
@@ -314,6 +340,8 @@ mla_code mla_archive_open(mla_engine *engine, const char *path,
     return report(status, opened.takeError());
   *archive = new mla_archive{engine, std::move(*opened)};
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 void mla_archive_close(mla_archive *archive) {

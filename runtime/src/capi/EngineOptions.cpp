@@ -51,6 +51,8 @@ static llvm::Error checkNumbers(const mla_engine_options &given) {
       {"cache_mode", given.cache_mode, MLA_CACHE_OFF},
       {"cache_trust", given.cache_trust, MLA_TRUST_GROUP},
       {"compile_threads", given.compile_threads, 1 << 10},
+      {"self_check", given.self_check, MLA_SELF_CHECK_ALWAYS},
+      {"reserved", given.reserved, 0},
   };
   for (auto [name, value, most] : kRanges)
     if (value < 0 || value > most)
@@ -83,8 +85,9 @@ makeLog(void (*log)(void *, const mla_log *), void *user) {
   };
 }
 
-static_assert(static_cast<int>(EngineEvent::Kind::CacheWarning) ==
-              MLA_EVENT_CACHE_WARNING);
+static_assert(static_cast<int>(EngineEvent::Kind::SelfCheck) ==
+              MLA_EVENT_SELF_CHECK);
+static_assert(static_cast<int>(SelfCheck::Always) == MLA_SELF_CHECK_ALWAYS);
 static_assert(static_cast<int>(CacheMode::Off) == MLA_CACHE_OFF);
 
 llvm::Expected<EngineOptions> toOptions(const mla_engine_options &given) {
@@ -101,6 +104,7 @@ llvm::Expected<EngineOptions> toOptions(const mla_engine_options &given) {
   options.device = given.device;
   options.numWorkers = given.num_sms;
   options.compileThreads = given.compile_threads;
+  options.selfCheck = static_cast<SelfCheck>(given.self_check);
   options.cache.directory = cacheDirectory(given.cache_dir);
   options.cache.mode = static_cast<CacheMode>(given.cache_mode);
   options.cache.trustGroup = given.cache_trust == MLA_TRUST_GROUP;

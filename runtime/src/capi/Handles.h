@@ -14,6 +14,7 @@
 #ifndef MLA_JIT_SRC_CAPI_HANDLES_H
 #define MLA_JIT_SRC_CAPI_HANDLES_H
 
+#include "../cache/Stripes.h"
 #include "Status.h"
 #include "mla_jit/Engine.h"
 
@@ -24,11 +25,13 @@
 
 namespace mla_jit::capi {
 
+enum class LaunchEvent { Done, Failed, Last = Failed };
+
 /// What an engine's kernels have of it; they may outlive it.
 struct SharedState {
   explicit SharedState(std::string target) : target(std::move(target)) {}
   const std::string target; ///< as the option says it
-  std::atomic<uint64_t> launches = 0, failures = 0;
+  cache::EventCounts<LaunchEvent> launches;
 };
 
 /// A kernel as a handle of the caller's, with one reference.
@@ -64,7 +67,8 @@ struct mla_engine {
             std::make_shared<mla_jit::capi::SharedState>(std::move(target))) {}
 
   mla_jit::Engine engine;
-  const std::shared_ptr<mla_jit::capi::SharedState> shared;
+  /// Each kernel's handle takes one.
+  const mla_jit::cache::StripedPointer<mla_jit::capi::SharedState> shared;
   std::mutex mutex;
   std::set<std::string> strings; ///< of specs that were read from text
 };

@@ -19,7 +19,7 @@ mla_kernel *capi::makeHandle(const mla_engine &engine,
   auto *handle = new mla_kernel;
   handle->isScheduleGiven = spec.schedule != nullptr;
   handle->kernel = std::move(kernel);
-  handle->shared = engine.shared;
+  handle->shared = engine.shared.copy();
   return handle;
 }
 
@@ -42,7 +42,7 @@ static double secondsOf(const Kernel &kernel, bool isLoading) {
 }
 
 mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
-                             mla_kernel_info *info, mla_status *status) {
+                             mla_kernel_info *info, mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
   for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
@@ -84,11 +84,13 @@ mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
   told.num_warnings = static_cast<int32_t>(known.warnings.size());
   writeStruct(info, told);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
                               char *content, size_t *bytes,
-                              mla_status *status) {
+                              mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
   if (llvm::Error error = require(stage, "stage"))
@@ -97,6 +99,8 @@ mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
   if (!found)
     return report(status, found.takeError());
   return report(status, copyText(*found, content, bytes));
+} catch (...) {
+  return reportException(status);
 }
 
 /// What mla_launch and mla_schedule do with the arguments that were checked.
@@ -153,7 +157,7 @@ static bool isEmpty(const mla_args &args) {
 }
 
 mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
-                    mla_status *status) {
+                    mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
   auto launch = [&](const Kernel &kernel, const mla_args &given,
@@ -173,16 +177,18 @@ mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
                          stream);
   };
   if (llvm::Error error = start(*handle, args, launch)) {
-    ++handle->shared->failures;
+    handle->shared->launches.add(LaunchEvent::Failed);
     return report(status, std::move(error));
   }
-  handle->shared->launches.fetch_add(1, std::memory_order_relaxed);
+  handle->shared->launches.add(LaunchEvent::Done);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }
 
 mla_code mla_schedule(mla_kernel *handle, void *stream, const mla_args *args,
                       void *schedule, size_t scheduleBytes,
-                      mla_status *status) {
+                      mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
   auto makePlan = [&](const Kernel &kernel, const mla_args &given,
@@ -195,4 +201,6 @@ mla_code mla_schedule(mla_kernel *handle, void *stream, const mla_args *args,
     return kernel.makePlan(arguments, schedule, scheduleBytes, stream);
   };
   return report(status, start(*handle, args, makePlan));
+} catch (...) {
+  return reportException(status);
 }

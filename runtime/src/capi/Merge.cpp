@@ -74,13 +74,15 @@ static llvm::Error merge(const Kernel &kernel, void *stream,
 }
 
 mla_code mla_merge(mla_kernel *handle, void *stream, const mla_merge_args *args,
-                   mla_status *status) {
+                   mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
   if (llvm::Error error = merge(*handle->kernel, stream, args)) {
-    ++handle->shared->failures;
+    handle->shared->launches.add(LaunchEvent::Failed);
     return report(status, std::move(error));
   }
-  handle->shared->launches.fetch_add(1, std::memory_order_relaxed);
+  handle->shared->launches.add(LaunchEvent::Done);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
 }

@@ -8,6 +8,9 @@
 
 #include "Status.h"
 
+#include <new>
+#include <system_error>
+
 namespace mla_jit::capi {
 
 static mla_code codeOf(FailureKind kind) {
@@ -60,6 +63,7 @@ mla_code report(mla_status *status, const Failure &failure) {
       argument = quotedAfter(failure.message, before);
   copyInto(told.argument, argument);
   copyInto(told.message, failure.message);
+  copyInto(told.dump_path, failure.dumpPath);
   writeStruct(status, told);
   return code;
 }
@@ -67,6 +71,27 @@ mla_code report(mla_status *status, const Failure &failure) {
 mla_code report(mla_status *status, llvm::Error error) {
   return error ? report(status, describeFailure(std::move(error)))
                : succeed(status);
+}
+
+mla_code reportException(mla_status *status) noexcept {
+  mla_code code = MLA_E_OOM;
+  const char *message = "requires more memory than there is";
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+  } catch (const std::system_error &) {
+    message = "requires a thread, but the system has none left";
+  } catch (...) {
+    code = MLA_E_INVALID;
+    message = "a function of the host's requires to throw nothing, but did";
+  }
+  if (status && status->size >= kFirstBytes<mla_status>) {
+    mla_status told = {};
+    told.code = code;
+    copyInto(told.message, message);
+    writeStruct(status, told);
+  }
+  return code;
 }
 
 mla_code succeed(mla_status *status) {

@@ -27,6 +27,10 @@ namespace mla_jit::capi {
 mla_code report(mla_status *status, const Failure &failure);
 mla_code report(mla_status *status, llvm::Error error);
 mla_code succeed(mla_status *status);
+/// Of the exception that is being handled: a lack of memory or threads, in
+/// words that need no memory. Functions of the interface end in it: code is
+/// without exceptions of its own, but allocates.
+mla_code reportException(mla_status *status) noexcept;
 
 template <typename... Ts>
 llvm::Error invalid(const char *format, Ts &&...values) {
@@ -56,6 +60,12 @@ template <size_t N> void copyInto(char (&to)[N], std::string_view text) {
 /// The size of a struct in the first header, which every caller's has. Whoever
 /// adds a field gives that here: what is missing of a smaller struct is 0.
 template <typename T> inline constexpr size_t kFirstBytes = sizeof(T);
+template <>
+inline constexpr size_t kFirstBytes<mla_status> =
+    offsetof(mla_status, dump_path);
+template <>
+inline constexpr size_t kFirstBytes<mla_engine_options> =
+    offsetof(mla_engine_options, self_check);
 /// Structs of later headers are no larger than this.
 inline constexpr uint32_t kMaxStructBytes = 1 << 16;
 

@@ -9,6 +9,7 @@
 #include "Driver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
 #include <utility>
@@ -18,6 +19,17 @@ using namespace mla_jit::cuda;
 std::string mla_jit::cuda::versionText(int version) {
   return std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10);
+}
+
+std::string mla_jit::cuda::releaseOfLibrary(const char *path) {
+  char *file = ::realpath(path, nullptr);
+  llvm::StringRef name = file ? file : "";
+  name = name.rsplit('/').second;
+  bool isRelease = name.consume_front("libcuda.so.") && name.contains('.') &&
+                   name.find_first_not_of("0123456789.") == name.npos;
+  std::string release = isRelease ? name.str() : "";
+  ::free(file);
+  return release;
 }
 
 llvm::Expected<const Driver &> Driver::get() {
@@ -62,6 +74,9 @@ llvm::Error Driver::initialise(void *library, const char *path) {
   if (!getVersion)
     return refuse(ErrorKind::NoDriver, "cuDriverGetVersion", needed,
                   llvm::Twine(path) + " without this symbol");
+  Dl_info file;
+  if (::dladdr(reinterpret_cast<void *>(getVersion), &file) && file.dli_fname)
+    releaseText = releaseOfLibrary(file.dli_fname);
   if (Result result = getVersion(&cudaVersion))
     return llvm::make_error<DriverError>(ErrorKind::NoDriver, result,
                                          "cuDriverGetVersion failed: error " +

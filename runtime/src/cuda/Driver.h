@@ -33,6 +33,9 @@ public:
   const DriverTable &call() const { return table; }
   /// 1000 * major + 10 * minor of the CUDA version that the driver is of.
   int version() const { return cudaVersion; }
+  /// "580.159.04", from the name of the library's file; empty where that does
+  /// not say it. Releases of one CUDA version have different assemblers.
+  const std::string &release() const { return releaseText; }
   /// 10 * major + minor of the newest PTX that we know this driver to take.
   int ptxVersion() const;
   /// Devices that are visible; at least one.
@@ -55,9 +58,13 @@ private:
   llvm::Error initialise(void *library, const char *path);
 
   DriverTable table;
+  std::string releaseText;
   int cudaVersion = 0, numDevices = 0;
   std::optional<ProcessMark> process; ///< that initialised it
 };
+
+/// "580.159.04" of ".../libcuda.so.580.159.04", also by a link; else empty.
+std::string releaseOfLibrary(const char *path);
 
 /// "12.4" for 12040.
 std::string versionText(int version);

@@ -1,0 +1,268 @@
+//===- EngineSelfCheck.cpp ------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// An assembler that this library was not verified with: before its code is
+// used, it has to make right code of two small decodes, one of each dataflow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Assemble.h"
+#include "CudaKernel.h"
+#include "EngineState.h"
+#include "Failure.h"
+#include "KnownAnswer.h"
+#include "SideBySide.h"
+#include "cuda/Tools.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mla_jit {
+
+namespace {
+
+/// A decode's tensors on a device.
+class DeviceDecode {
+public:
+  DeviceDecode(const ContextPtr &context, const KnownAnswer &known,
+               const Kernel &kernel)
+      : context(context), known(known), kernel(kernel) {}
+
+  /// Launches with so many splits (0: automatic); what is wrong, if anything.
+  llvm::Expected<std::optional<std::string>> run(int64_t splits);
+
+private:
+  template <typename T>
+  llvm::Error put(const char *name, const std::vector<T> &values) {
+    auto buffer = allocate(name, values.size() * sizeof(T));
+    return buffer ? stream->copyToDevice(*buffer, values.data(),
+                                         values.size() * sizeof(T))
+                  : buffer.takeError();
+  }
+  llvm::Expected<cuda::DevicePtr> allocate(const std::string &name,
+                                           size_t bytes);
+  llvm::Error putAll();
+
+  const ContextPtr &context;
+  const KnownAnswer &known;
+  const Kernel &kernel;
+  std::optional<cuda::Stream> stream;
+  std::map<std::string, cuda::DeviceBuffer> buffers;
+};
+
+} // namespace
+
+/// Full of NaN, so that what is not written is seen.
+llvm::Expected<cuda::DevicePtr> DeviceDecode::allocate(const std::string &name,
+                                                       size_t bytes) {
+  auto buffer = cuda::DeviceBuffer::allocate(context, bytes);
+  if (!buffer)
+    return buffer.takeError();
+  cuda::DevicePtr address = buffer->address();
+  buffers.insert_or_assign(name, std::move(*buffer));
+  if (llvm::Error error = stream->fill(address, 0xff, bytes))
+    return std::move(error);
+  return address;
+}
+
+llvm::Error DeviceDecode::putAll() {
+  if (llvm::Error error = put("q", known.q))
+    return error;
+  if (llvm::Error error = put("k", known.k))
+    return error;
+  if (llvm::Error error = put("seq_lens", known.lengths))
+    return error;
+  return put("table", known.table);
+}
+
+llvm::Expected<std::optional<std::string>> DeviceDecode::run(int64_t splits) {
+  auto opened = cuda::Stream::create(context);
+  if (!opened)
+    return opened.takeError();
+  stream.emplace(std::move(*opened));
+  if (llvm::Error error = putAll())
+    return std::move(error);
+  std::vector<uint16_t> out(known.out.size());
+  std::vector<float> lse(known.lse.size());
+  size_t outBytes = out.size() * sizeof(out[0]);
+  size_t lseBytes = lse.size() * sizeof(lse[0]);
+  for (auto [name, bytes] : {std::pair{"out", outBytes}, {"lse", lseBytes}})
+    if (auto buffer = allocate(name, bytes); !buffer)
+      return buffer.takeError();
+
+  Arguments arguments(kernel.info());
+  if (llvm::Error error = known.set(arguments, [&](const char *name) {
+        return reinterpret_cast<void *>(buffers.at(name).address());
+      }))
+    return std::move(error);
+  if (llvm::Error error = arguments.set("num_splits", double(splits)))
+    return std::move(error);
+  size_t bytes = kernel.workspaceBytes(arguments);
+  auto workspace = allocate("workspace", bytes);
+  if (!workspace)
+    return workspace.takeError();
+  if (llvm::Error error =
+          kernel.launch(arguments, reinterpret_cast<void *>(*workspace), bytes,
+                        stream->handle()))
+    return std::move(error);
+  for (auto [name, to, size] : {std::tuple{"out", (void *)out.data(), outBytes},
+                                {"lse", (void *)lse.data(), lseBytes}})
+    if (llvm::Error error =
+            stream->copyToHost(to, buffers.at(name).address(), size))
+      return std::move(error);
+  if (llvm::Error error = stream->synchronize())
+    return std::move(error);
+  return known.findError(out, lse);
+}
+
+llvm::Expected<std::unique_ptr<Kernel>>
+Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
+                         bool byPtxas) {
+  auto asked = request(spec);
+  if (!asked)
+    return asked.takeError();
+  asked->supportedPTX = byPtxas ? chooseAssembler(nullptr).ptxVersion
+                                : device->driver().ptxVersion();
+  auto share = threadsForKernel();
+  asked->entryThreads = byPtxas ? 0 : share.threads();
+  auto compiled = mla_jit::compile(*asked, Stage::PTX);
+  if (!compiled)
+    return compiled.takeError();
+  if (byPtxas) {
+    auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
+                           /*context=*/nullptr, options.timeLimit);
+    if (!report)
+      return report.takeError();
+    compiled->cubin = std::move(report->cubin);
+  }
+  auto loaded = loadCudaKernel(std::move(*compiled), device, options.numWorkers,
+                               share.threads());
+  if (!loaded)
+    return loaded.takeError();
+  return std::unique_ptr<Kernel>(new Kernel(std::move(*loaded)));
+}
+
+llvm::Error Engine::State::runCheck(const ContextPtr &device,
+                                    const std::string &assembler,
+                                    bool byPtxas) {
+  // Of each dataflow one, with partial results and without.
+  const KnownAnswer answers[] = {{16, 2}, {128, 1}};
+  constexpr size_t kCount = std::size(answers);
+  std::array<std::optional<llvm::Expected<std::unique_ptr<Kernel>>>, kCount>
+      kernels;
+  runSideBySide(kCount, compileThreads(), [&](size_t i) {
+    kernels[i].emplace(loadCheck(answers[i].spec, device, byPtxas));
+  });
+  llvm::Error first = llvm::Error::success();
+  for (auto &kernel : kernels) {
+    if (*kernel)
+      continue;
+    llvm::Error error = kernel->takeError();
+    // What the chip has no kernel for nobody will use.
+    if (first || error.isA<UnsupportedError>())
+      llvm::consumeError(std::move(error));
+    else
+      first = std::move(error);
+    kernel = nullptr;
+  }
+  if (first)
+    return first;
+  for (auto [known, kernel] : llvm::zip(answers, kernels))
+    for (int64_t splits : {0, 3}) {
+      if (!**kernel)
+        continue;
+      auto wrong = DeviceDecode(device, known, ***kernel).run(splits);
+      if (!wrong)
+        return cuda::inStage("self-check", wrong.takeError());
+      if (*wrong)
+        return fail(
+            FailureKind::Device,
+            llvm::formatv(
+                "stage 'assemble': requires an assembler that makes right code "
+                "for {0}, but {1} does not: a decode of {2} heads and {3} "
+                "splits gave {4}",
+                device->device().chip, assembler, known.spec.numHeads,
+                splits ? std::to_string(splits) : "automatic", **wrong));
+    }
+  return llvm::Error::success();
+}
+
+/// An error if the version is one of those that are not to be used.
+static llvm::Error checkDefects(const cuda::Driver &driver) {
+  auto version =
+      mlir::mla::parseAssemblerVersion(cuda::versionText(driver.version()));
+  for (const mlir::mla::AssemblerDefect &defect :
+       mlir::mla::findDefects(version))
+    if (defect.denied)
+      return fail(FailureKind::Device,
+                  llvm::formatv("stage 'assemble': the assembler of {0} is not "
+                                "to be used: {1}",
+                                nameDriversAssembler(driver), defect.text));
+  return llvm::Error::success();
+}
+
+llvm::Error Engine::State::checkAssembler(const ContextPtr &device,
+                                          const std::string &ptxas) {
+  if (ptxas.empty())
+    if (llvm::Error error = checkDefects(device->driver()))
+      return error;
+  const std::string &chip = device->device().chip;
+  std::string name =
+      ptxas.empty() ? nameDriversAssembler(device->driver()) : ptxas;
+  if (options.selfCheck == SelfCheck::Never ||
+      (options.selfCheck == SelfCheck::Unverified &&
+       mlir::mla::isVerifiedAssembler(name, chip)))
+    return llvm::Error::success();
+
+  std::lock_guard lock(checkMutex);
+  if (auto known = checked.find(name); known != checked.end())
+    return known->second ? toError(*known->second) : llvm::Error::success();
+  auto skip = [&](const char *why) {
+    checked[name] = std::nullopt;
+    store.tell(EngineEvent::Kind::SelfCheck, nullptr, 0,
+               "the assembler " + name + ", which this library was not " +
+                   "verified with, is used without a self-check: " + why);
+    return llvm::Error::success();
+  };
+  cache::KeyBuilder builder;
+  auto key = builder.add("self-check", "1")
+                 .add("assembler", name)
+                 .add("target", "cuda")
+                 .add("chip", chip)
+                 .add("build", store.buildId())
+                 .build();
+  if (!key)
+    return fail(FailureKind::Invalid, key.error().message);
+  if (!ptxas.empty() && namePtxas() != ptxas && !store.isRemembered(*key))
+    return skip("it is not on this machine");
+  if (store.currentPolicy() == JITPolicy::Forbid && !store.isRemembered(*key))
+    return skip("the policy forbids to compile");
+  llvm::Error error = store.once(*key, [&] {
+    auto start = std::chrono::steady_clock::now();
+    llvm::Error failure = runCheck(device, name, !ptxas.empty());
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - start;
+    if (!failure)
+      store.tell(EngineEvent::Kind::SelfCheck, nullptr, took.count(),
+                 "the assembler " + name + ", which this library was not " +
+                     "verified with, made right code for " + chip);
+    return failure;
+  });
+  if (!error) {
+    checked[name] = std::nullopt;
+    return error;
+  }
+  // A device that is lost or full says nothing of the assembler.
+  Failure failure = describeFailure(std::move(error));
+  if (failure.kind == FailureKind::Device && !failure.driverCode) {
+    store.tell(EngineEvent::Kind::SelfCheck, nullptr, 0, failure.message);
+    checked[name] = failure;
+  }
+  return toError(std::move(failure));
+}
+
+} // namespace mla_jit

@@ -1,0 +1,221 @@
+//===- SelfCheckTest.cpp ------------------------------------------------===//
+//
+// Part of the mla-jit project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// E8: an assembler that the library was not verified with is checked once, on a
+// driver that launches nothing; the test says what its kernels compute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/src/KnownAnswer.h"
+#include "../../runtime/src/cuda/Driver.h"
+#include "CInterface.h"
+#include "CacheFixture.h"
+#include "FakeCuda.h"
+
+#include <bit>
+#include <cmath>
+#include <dlfcn.h>
+
+using namespace mla_test;
+using mla_jit::KnownAnswer;
+
+static const KnownAnswer &answerOf(int64_t heads) {
+  static const KnownAnswer few(16, 2), many(128, 1);
+  return heads == 16 ? few : many;
+}
+
+static std::vector<uint16_t> inBF16(const std::vector<float> &values) {
+  std::vector<uint16_t> rounded;
+  for (float value : values)
+    rounded.push_back(
+        static_cast<uint16_t>((std::bit_cast<uint32_t>(value) + 0x8000) >> 16));
+  return rounded;
+}
+
+TEST(KnownAnswerTest, IsRightAndFindsErrors) {
+  for (int64_t heads : {16, 128}) {
+    const KnownAnswer &known = answerOf(heads);
+    std::vector<uint16_t> out = inBF16(known.out);
+    EXPECT_EQ(known.findError(out, known.lse), std::nullopt);
+    // The second request has no keys.
+    size_t empty = known.queries * heads;
+    EXPECT_EQ(known.out[empty * 512], 0);
+    EXPECT_EQ(known.lse[empty], -INFINITY);
+    EXPECT_GT(std::abs(known.out[0]), 0);
+
+    auto wrongOut = out;
+    wrongOut.back() ^= 0x8000;
+    wrongOut[7] = 0x7fc0;
+    EXPECT_NE(known.findError(wrongOut, known.lse).value_or("").find("out[7]"),
+              std::string::npos);
+    auto wrongLSE = known.lse;
+    wrongLSE[empty] = 0;
+    EXPECT_NE(known.findError(out, wrongLSE).value_or("").find("lse["),
+              std::string::npos);
+  }
+}
+
+namespace {
+class SelfCheckTest : public testing::Test {
+protected:
+  SelfCheckTest() {
+    // Loaded first, it is what the library finds; the name says the release.
+    static TemporaryDirectory directory;
+    static void *library = [] {
+      std::string path = directory / "libcuda.so.999.1";
+      std::filesystem::copy_file(MLA_FAKE_CUDA, path);
+      return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }();
+    fake = reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
+    fake->~FakeCuda();
+    new (fake) FakeCuda;
+    fake->version = 12030; // cannot be asked for the parameters of a kernel
+  }
+  ~SelfCheckTest() override {
+    EXPECT_EQ(fake->contexts, 0);
+    EXPECT_EQ(fake->libraries, 0);
+    EXPECT_EQ(fake->buffers, 0);
+    EXPECT_EQ(fake->streams, 0);
+  }
+
+  /// Kernels of so many heads compute what they should.
+  void computeRight(std::initializer_list<int64_t> heads) {
+    fake->onRead = [this, right = std::vector(heads)](void *to, size_t bytes) {
+      ++reads;
+      for (int64_t of : right) {
+        auto out = inBF16(answerOf(of).out);
+        const auto &lse = answerOf(of).lse;
+        if (bytes == out.size() * sizeof(out[0]))
+          std::memcpy(to, out.data(), bytes);
+        if (bytes == lse.size() * sizeof(lse[0]))
+          std::memcpy(to, lse.data(), bytes);
+      }
+    };
+  }
+  mla::Engine engineOf(int32_t selfCheck = MLA_SELF_CHECK_UNVERIFIED,
+                       const char *directory = "",
+                       int32_t policy = MLA_POLICY_ALLOW) {
+    return makeEngine([&](mla_engine_options &options) {
+      options.num_sms = 0;
+      options.target = "cuda";
+      options.self_check = selfCheck;
+      options.cache_dir = directory;
+      options.jit_policy = policy;
+      events.record(options);
+    });
+  }
+  static mla_spec spec() {
+    auto spec = mla::make<mla_spec>();
+    spec.operation = MLA_MERGE; // compiles in a moment
+    spec.out_dtype = MLA_BF16;
+    spec.h_q = 16;
+    spec.d_v = 512;
+    return spec;
+  }
+
+  FakeCuda *fake = nullptr;
+  Events events;
+  int reads = 0;
+};
+} // namespace
+
+TEST_F(SelfCheckTest, WrongCodeIsRefused) {
+  mla::Engine engine = engineOf();
+  computeRight({16});
+  for (int time = 0; time < 2; ++time) {
+    auto kernel = engine.prepare(spec());
+    ASSERT_FALSE(kernel);
+    mla::Status status = kernel.status();
+    EXPECT_EQ(status.code(), MLA_E_DEVICE) << status.message();
+    EXPECT_STREQ(status->stage, "assemble");
+    EXPECT_NE(std::string(status.message())
+                  .find("driver 999.1 does not: a decode of 128 heads and "
+                        "automatic splits gave out[0] requires"),
+              std::string::npos)
+        << status.message();
+  }
+  EXPECT_EQ(reads, 2 * 2 + 2); // once, up to the first error
+  EXPECT_EQ(events.of(MLA_EVENT_SELF_CHECK).size(), 1u);
+  EXPECT_TRUE(engineOf(MLA_SELF_CHECK_NEVER).prepare(spec()));
+}
+
+TEST_F(SelfCheckTest, ADeviceThatIsFullSaysNothing) {
+  mla::Engine engine = engineOf();
+  computeRight({16, 128});
+  fake->failures["cuMemAlloc"] = mla_jit::cuda::OutOfMemory;
+  auto kernel = engine.prepare(spec());
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.status().code(), MLA_E_OOM) << kernel.status().message();
+  fake->failures.clear();
+  kernel = engine.prepare(spec());
+  EXPECT_TRUE(kernel) << kernel.status().message();
+}
+
+TEST_F(SelfCheckTest, WhatPassedIsRemembered) {
+  TemporaryDirectory directory;
+  std::string path = directory / "cache";
+  computeRight({16, 128});
+  {
+    mla::Engine engine = engineOf(MLA_SELF_CHECK_UNVERIFIED, path.c_str());
+    for (int heads : {16, 32}) {
+      mla_spec asked = spec();
+      asked.h_q = heads;
+      auto kernel = engine.prepare(asked);
+      ASSERT_TRUE(kernel) << kernel.status().message();
+    }
+    EXPECT_EQ(countersOf(engine).compiles, 2u);
+  }
+  EXPECT_EQ(reads, 8);
+  auto told = events.of(MLA_EVENT_SELF_CHECK);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("driver 999.1"), std::string::npos) << told[0];
+  // In the next process, also where nothing may be compiled.
+  for (int32_t policy : {MLA_POLICY_ALLOW, MLA_POLICY_FORBID}) {
+    mla::Engine engine =
+        engineOf(MLA_SELF_CHECK_UNVERIFIED, path.c_str(), policy);
+    EXPECT_TRUE(engine.prepare(spec()));
+  }
+  EXPECT_EQ(reads, 8);
+  EXPECT_EQ(events.of(MLA_EVENT_SELF_CHECK).size(), 1u);
+  // What is damaged is no verdict.
+  for (const auto &file : std::filesystem::recursive_directory_iterator(path))
+    if (file.path().extension() == ".entry" && file.file_size() < 1000)
+      std::filesystem::resize_file(file.path(), file.file_size() - 1);
+  mla::Engine engine = engineOf(MLA_SELF_CHECK_UNVERIFIED, path.c_str());
+  EXPECT_TRUE(engine.prepare(spec()));
+  EXPECT_EQ(reads, 16);
+}
+
+TEST_F(SelfCheckTest, WhereNothingMayBeCompiledNothingIsChecked) {
+  TemporaryDirectory directory;
+  std::string path = directory / "cache";
+  ASSERT_TRUE(engineOf(MLA_SELF_CHECK_NEVER, path.c_str()).prepare(spec()));
+  mla::Engine engine =
+      engineOf(MLA_SELF_CHECK_ALWAYS, path.c_str(), MLA_POLICY_FORBID);
+  auto kernel = engine.prepare(spec());
+  EXPECT_TRUE(kernel) << kernel.status().message();
+  auto told = events.of(MLA_EVENT_SELF_CHECK);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("the policy forbids"), std::string::npos) << told[0];
+  EXPECT_EQ(reads, 0);
+}
+
+TEST(DriverReleaseTest, IsInTheNameOfTheFile) {
+  using mla_jit::cuda::releaseOfLibrary;
+  TemporaryDirectory directory;
+  for (const char *name : {"libcuda.so.580.159.04", "libcuda.so.1", "other"})
+    overwrite(directory / name, "");
+  std::filesystem::remove(directory / "libcuda.so.1");
+  std::filesystem::create_symlink("libcuda.so.580.159.04",
+                                  directory / "libcuda.so.1");
+  EXPECT_EQ(releaseOfLibrary((directory / "libcuda.so.1").c_str()),
+            "580.159.04");
+  EXPECT_EQ(releaseOfLibrary((directory / "other").c_str()), "");
+  EXPECT_EQ(releaseOfLibrary((directory / "none").c_str()), "");
+}
