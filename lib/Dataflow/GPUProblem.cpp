@@ -8,6 +8,8 @@
 
 #include "mla/Dataflow/GPUProblem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::mla;
@@ -16,6 +18,8 @@ using namespace mlir::mla;
 static constexpr int64_t kBoxHeads = 8;
 /// Fewest keys of a box: lower ones are too many to a tile.
 static constexpr int64_t kBoxKeys = 16;
+/// Columns of a box of fewer keys than a tile's: 128 bytes.
+static constexpr int64_t kBoxColumns = 64;
 
 static std::string print(Type type) {
   std::string text;
@@ -108,7 +112,17 @@ GPUProblem::GPUProblem(DecodeOp op, const LaunchHints &hints)
       kvHeads(op.getNumKVHeads()), headDim(op.getHeadDim()),
       headDimV(op.getHeadDimV()),
       copy(whyNotTMA(op, hints.alignedStrides) ? CopyKind::Gather
-                                               : CopyKind::TMA) {}
+                                               : CopyKind::TMA),
+      boxKeys(kTileKeys) {
+  auto k = cast<MemRefType>(op.getK().getType());
+  if (op.isPaged() && copy == CopyKind::TMA)
+    boxKeys = std::gcd(kTileKeys, k.getDimSize(1));
+}
+
+int64_t GPUProblem::getPageBoxes() const {
+  int64_t columnTiles = llvm::divideCeil(headDim, kBoxColumns);
+  return boxKeys < kTileKeys ? kTileKeys / boxKeys * columnTiles : 0;
+}
 
 std::optional<std::string> mla::checkGPUProblem(DecodeOp problem,
                                                 ScheduleAttr schedule) {

@@ -23,6 +23,8 @@ using namespace mlir::mla;
 /// Barriers, and what warps exchange.
 static constexpr int64_t kReservedBytes = 4096;
 static constexpr int64_t kMostStages = 4;
+/// Of the one warp that issues boxes.
+static constexpr double kCyclesPerBox = 119;
 
 /// Stages of keys that fit beside Q and P.
 static int64_t stagesThatFit(const GPUProblem &problem, TargetAttr target,
@@ -45,12 +47,18 @@ public:
                                       const LaunchHints &hints) const override {
     GPUProblem problem(op, hints);
     SmallVector<ScheduleAttr> schedules;
+    // Many small boxes cost more than copies row by row, which are always
+    // possible.
+    SmallVector<CopyKind, 2> copies = {problem.copy};
+    if (problem.getPageBoxes())
+      copies.push_back(CopyKind::Gather);
     for (int64_t rows : {8, 16, 32})
-      schedules.push_back(ScheduleAttr::get(
-          op.getContext(), getName(), rows, kTileKeys, SplitPolicy::Balanced,
-          /*split_tiles=*/1,
-          std::max<int64_t>(2, stagesThatFit(problem, target, rows)),
-          /*row_blocks=*/1, problem.copy));
+      for (CopyKind copy : copies)
+        schedules.push_back(ScheduleAttr::get(
+            op.getContext(), getName(), rows, kTileKeys, SplitPolicy::Balanced,
+            /*split_tiles=*/1,
+            std::max<int64_t>(2, stagesThatFit(problem, target, rows)),
+            /*row_blocks=*/1, copy));
     return schedules;
   }
 
@@ -90,8 +98,10 @@ public:
     // row block reads the keys for itself.
     double compute =
         problem.getKeyInstructions() * (32 + schedule.getBlockM() / 2.0);
-    return problem.kvHeads * blocks *
-           std::max(compute, problem.getMemoryCycles()) / kTileKeys;
+    double load = problem.getMemoryCycles(schedule.getCopy());
+    if (schedule.getCopy() == CopyKind::TMA)
+      load = std::max(load, problem.getPageBoxes() * kCyclesPerBox);
+    return problem.kvHeads * blocks * std::max(compute, load) / kTileKeys;
   }
 };
 } // namespace

@@ -22,6 +22,10 @@ using namespace mlir::mla;
 
 static constexpr int64_t kRows = 64;
 static constexpr int64_t kMostStages = 3;
+/// Of the two warps that issue boxes.
+static constexpr double kCyclesPerBox = 80;
+/// Time that memory takes more than with keys as M.
+static constexpr double kMemoryFactor = 1.03;
 /// Barriers.
 static constexpr int64_t kReservedBytes = 256;
 /// Columns of Q that fit the registers; the others lie in shared memory.
@@ -125,7 +129,10 @@ public:
     // blocks side by side read the keys from memory once.
     double compute = problem.getKeyInstructions() * 32 * 1.05;
     int64_t sharing = std::min(blocks, schedule.getRowBlocks());
-    double cycles = std::max(compute, problem.getMemoryCycles() / sharing);
+    double load = problem.getMemoryCycles(schedule.getCopy()) * kMemoryFactor;
+    double cycles = std::max(compute, load / sharing);
+    if (schedule.getCopy() == CopyKind::TMA)
+      cycles = std::max(cycles, problem.getPageBoxes() * kCyclesPerBox);
     return problem.kvHeads * blocks * cycles / kTileKeys;
   }
 };

@@ -32,7 +32,8 @@ std::optional<std::string> checkWidths(ArrayRef<int64_t> parts,
 struct GPUProblem {
   int64_t rows; ///< packed rows of a request that share a key
   int64_t kvHeads, headDim, headDimV;
-  CopyKind copy; ///< the best that the layout of k is known to allow
+  CopyKind copy;   ///< TMA if the layout of k is known to allow it
+  int64_t boxKeys; ///< of a box under TMA: those of a tile that a page has
 
   GPUProblem(DecodeOp op, const LaunchHints &hints);
 
@@ -42,7 +43,12 @@ struct GPUProblem {
   /// of P V.
   int64_t getKeyInstructions() const { return headDim / 16 + headDimV / 16; }
   /// Cycles of one SM for its share of memory bandwidth to bring a tile.
-  double getMemoryCycles() const { return getTileBytes() / 19.5; }
+  double getMemoryCycles(CopyKind copy) const {
+    return getTileBytes() / (copy == CopyKind::TMA ? 19.5 : 19.1);
+  }
+  /// Boxes that TMA takes for a tile of several pages; else 0, as boxes of a
+  /// whole tile are few and large.
+  int64_t getPageBoxes() const;
 };
 
 /// Checks of both dataflows: element types and widths of a problem, and whether

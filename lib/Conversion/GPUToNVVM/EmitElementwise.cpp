@@ -144,20 +144,58 @@ LogicalResult mla_gpu::emitSplat(NVVMEmitter &e, arith::ConstantOp op) {
   return success();
 }
 
+/// What the map's code captures of integers, as values that only this map knows
+/// of: else what two maps compute of them alike, as positions of keys, is kept
+/// from one to the other, a register for each element.
+static SmallVector<Value> findCaptured(MapOp op) {
+  llvm::SetVector<Value> captured;
+  op.getBody().walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getType().isIntOrIndex() &&
+          !op.getBody().isAncestor(operand.getParentRegion()) &&
+          !matchPattern(operand, m_Constant()))
+        captured.insert(operand);
+  });
+  return captured.takeVector();
+}
+
 LogicalResult mla_gpu::emitMap(NVVMEmitter &e, MapOp op) {
   if (isPacked(op.getType()) ||
       llvm::any_of(op.getValues().getTypes(), isPacked))
     return op.emitOpError("requires elements of 32 bits");
+  SmallVector<std::pair<Value, Value>> captured;
+  for (Value value : findCaptured(op)) {
+    Value before = e.scalar(value);
+    if (!before.getType().isInteger(32))
+      continue;
+    captured.emplace_back(value, before);
+    e.map(value, e.opaque(before));
+  }
+  llvm::SmallDenseMap<Value, Value> ofRows;
+  SmallVector<SmallVector<Value>> operands;
+  for (Value value : op.getValues()) {
+    operands.emplace_back(e.registers(value));
+    if (!value.getDefiningOp<BroadcastOp>())
+      continue;
+    for (Value &element : operands.back()) {
+      Value &mine = ofRows[element];
+      if (!mine)
+        mine = e.opaque(element);
+      element = mine;
+    }
+  }
   Block &body = op.getBody().front();
   SmallVector<Value> out;
   for (size_t i = 0, n = getFragmentTypes(op.getType()).size(); i < n; ++i) {
-    for (auto [argument, value] :
-         llvm::zip_equal(body.getArguments(), op.getValues()))
-      e.map(argument, e.registers(value)[i]);
+    for (auto [argument, registers] :
+         llvm::zip_equal(body.getArguments(), operands))
+      e.map(argument, registers[i]);
     if (failed(e.emitBlock(body)))
       return failure();
     out.push_back(e.scalar(body.getTerminator()->getOperand(0)));
   }
+  for (auto [value, before] : captured)
+    e.map(value, before);
   e.map(op.getResult(), out);
   return success();
 }

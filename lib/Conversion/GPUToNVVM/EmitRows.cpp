@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Fragments from and to rows of global memory. Threads first exchange elements
-// so that each has runs of a row:
-//   * rows as M, stores: 8 bytes, 32 by a quad of lanes, a whole sector of
-//     memory. 16 bits: 4 columns, by pairs of lanes; 32 bits: 2 columns, as
-//     they are. Wider runs would take more exchanges than they save stores;
-//   * rows as M, loads of 16 bits: 8 columns (16 bytes), by quads of lanes;
+// Fragments to rows of global memory. Threads first exchange elements so that
+// each has runs of a row:
+//   * rows as M: 8 bytes, 32 by a quad of lanes, a whole sector of memory. 16
+//     bits: 4 columns, by pairs of lanes; 32 bits: 2 columns, as they are.
+//     Wider runs would take more exchanges than they save stores;
 //   * keys as M, 16 bits: 2 columns (4 bytes), by lanes 4 apart; 32 bits: 1, as
 //     a warp's store covers 32 bytes of each of four rows anyhow.
 // Pointers, strides and columns are known to be multiples of the elements only.
@@ -47,19 +46,6 @@ struct RowPart {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// The elements of a matrix as values of their own: 16-bit ones are i16.
-static SmallVector<Value> unpack(NVVMEmitter &e, const FragmentLayout &layout,
-                                 ArrayRef<Value> registers) {
-  if (!layout.isPacked())
-    return SmallVector<Value>(registers);
-  SmallVector<Value> elements;
-  for (Value pair : registers)
-    for (int64_t shift : {0, 16})
-      elements.push_back(arith::TruncIOp::create(e.b, e.loc, e.b.getI16Type(),
-                                                 e.shr(pair, shift)));
-  return elements;
-}
-
 /// The elements that a thread holds of one of its rows.
 static SmallVector<int64_t> elementsOfRow(const FragmentLayout &layout,
                                           int64_t row) {
@@ -78,19 +64,18 @@ static int64_t rowsOfThread(const FragmentLayout &layout) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Element by element.
+/// 32 bits, element by element.
 static SmallVector<RowPart> separate(NVVMEmitter &e,
                                      const FragmentLayout &layout,
                                      ArrayRef<Value> registers) {
   ThreadPosition thread(e);
-  SmallVector<Value> values = unpack(e, layout, registers);
   Value column = thread.get(layout.getThreadPart(1), layout.isRowsAsM());
   SmallVector<RowPart> parts;
   for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
     SmallVector<int64_t> elements = elementsOfRow(layout, row);
     RowPart part{thread.coordinate(layout, 0, elements.front()), column, {}};
     for (int64_t i : elements)
-      part.runs.push_back({layout.getBase(1, i), {values[i]}});
+      part.runs.push_back({layout.getBase(1, i), {registers[i]}});
     parts.push_back(std::move(part));
   }
   return parts;
@@ -119,48 +104,65 @@ static void storeWordsIf(NVVMEmitter &e, Value exists, Value pointer,
 }
 
 /// Rows as M: 8 bytes of each group of columns, 16 of 16 bits or 8 of 32 bits
-/// wide; and what is left by the registers that hold it. One group at a time:
-/// the rest of the matrix fills the registers.
-static void storeColumns(NVVMEmitter &e, const FragmentLayout &layout,
-                         ArrayRef<Value> registers, PackedRows &rows) {
+/// wide; and what is left by the registers that hold it.
+static SmallVector<RowPart> runsOfColumns(NVVMEmitter &e,
+                                          const FragmentLayout &layout,
+                                          ArrayRef<Value> registers) {
   ThreadPosition thread(e);
   bool packed = layout.isPacked();
   int64_t groups = packed ? 2 : 1; ///< 8-column groups that make a run
   int64_t whole = layout.getNGroups() / groups * groups;
-  Value odd = testBit(e, thread.quad, 1);
+  Value odd = testBit(e, thread.quad, 1), asHeld = e.shl(thread.quad, 1);
   // 16 bits: the even lane of a pair takes 4 columns of the first group.
   Value pair = e.shl(e.shr(thread.quad, 1), 2);
-  Value column = packed ? e.select(odd, e.add(pair, e.i32(8)), pair)
-                        : e.shl(thread.quad, 1);
-  struct Row {
-    Value exists, run, rest; ///< pointers to this thread's columns
-  };
-  SmallVector<Row> parts;
+  Value column = packed ? e.select(odd, e.add(pair, e.i32(8)), pair) : asHeld;
+  SmallVector<RowPart> parts, rest;
   for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
-    Value at = thread.coordinate(layout, 0,
-                                 layout.getElement(row / 2, 0, row % 2 * 2));
-    parts.push_back({rows.exists(at), rows.pointer(at, column), {}});
-    if (whole < layout.getNGroups())
-      parts.back().rest = rows.pointer(at, e.shl(thread.quad, 1));
-  }
-  auto wordsOf = [&](int64_t row, int64_t j) {
-    int64_t element = layout.getElement(row / 2, j, row % 2 * 2);
-    return packed ? registers.slice(element / 2, 1)
-                  : registers.slice(element, 2);
-  };
-  int64_t groupBytes = 8 * rows.elementBytes();
-  for (int64_t j = 0; j < whole; j += groups)
-    for (auto [row, part] : llvm::enumerate(parts)) {
-      SmallVector<Value> words;
-      for (int64_t i = 0; i < groups; ++i)
-        llvm::append_range(words, wordsOf(row, j + i));
-      if (packed)
+    auto elementOf = [&](int64_t j) {
+      return layout.getElement(row / 2, j, row % 2 * 2);
+    };
+    auto wordsOf = [&](int64_t j) {
+      return packed ? registers.slice(elementOf(j) / 2, 1)
+                    : registers.slice(elementOf(j), 2);
+    };
+    Value at = thread.coordinate(layout, 0, elementOf(0));
+    if (whole)
+      parts.push_back({at, column, {}});
+    for (int64_t j = 0; j < whole; j += groups) {
+      SmallVector<Value> words(wordsOf(j));
+      if (packed) {
+        llvm::append_range(words, wordsOf(j + 1));
         exchangePair(e, odd, 1, words[0], words[1]);
-      storeWordsIf(e, part.exists, part.run, j * groupBytes, words);
+      }
+      parts.back().runs.push_back({8 * j, std::move(words)});
     }
-  for (int64_t j = whole; j < layout.getNGroups(); ++j)
-    for (auto [row, part] : llvm::enumerate(parts))
-      storeWordsIf(e, part.exists, part.rest, j * groupBytes, wordsOf(row, j));
+    if (whole == layout.getNGroups())
+      continue;
+    rest.push_back({at, asHeld, {}});
+    for (int64_t j = whole; j < layout.getNGroups(); ++j)
+      rest.back().runs.push_back({8 * j, SmallVector<Value>(wordsOf(j))});
+  }
+  llvm::append_range(parts, rest);
+  return parts;
+}
+
+/// Rows as M: without branches, and one group of columns of all rows after the
+/// other, as the matrix fills the registers.
+static void storeColumns(NVVMEmitter &e, PackedRows &rows,
+                         ArrayRef<RowPart> parts) {
+  SmallVector<std::pair<Value, Value>> places; // exists, pointer
+  size_t most = 0;
+  for (const RowPart &part : parts) {
+    places.emplace_back(rows.exists(part.row),
+                        rows.pointer(part.row, part.column));
+    most = std::max(most, part.runs.size());
+  }
+  for (size_t i = 0; i < most; ++i)
+    for (auto [part, place] : llvm::zip_equal(parts, places))
+      if (i < part.runs.size())
+        storeWordsIf(e, place.first, place.second,
+                     part.runs[i].column * rows.elementBytes(),
+                     part.runs[i].words);
 }
 
 /// Keys as M, 16 bits: a register has two rows of a column; after the exchange
@@ -205,28 +207,73 @@ static void storeParts(NVVMEmitter &e, PackedRows &rows,
     });
 }
 
+/// 16 bits: runs of so many words element by element, all first ones, then by
+/// the same code all second ones and so on. This is rare, and must be small.
+static void storeElements(NVVMEmitter &e, PackedRows &rows,
+                          ArrayRef<RowPart> parts, size_t words) {
+  auto loop =
+      scf::ForOp::create(e.b, e.loc, e.i32(0), e.i32(2 * words), e.i32(1));
+  e.keepRolled(loop);
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value number = loop.getInductionVar();
+  Type i64 = e.b.getI64Type();
+  auto widen = [&](Value word) {
+    return arith::ExtUIOp::create(e.b, e.loc, i64, word);
+  };
+  Value shift = widen(e.shl(number, 4));
+  for (const RowPart &part : parts) {
+    if (part.runs.front().words.size() != words)
+      continue;
+    e.emitIf(rows.exists(part.row), [&] {
+      Value pointer = rows.pointer(part.row, e.add(part.column, number));
+      for (const Run &run : part.runs) {
+        Value all = widen(run.words[0]);
+        if (words > 1)
+          all = arith::OrIOp::create(e.b, e.loc, all,
+                                     arith::ShLIOp::create(e.b, e.loc,
+                                                           widen(run.words[1]),
+                                                           e.i64(32)));
+        Value element = arith::TruncIOp::create(
+            e.b, e.loc, e.b.getI16Type(),
+            arith::ShRUIOp::create(e.b, e.loc, all, shift));
+        storeWords(e, advance(e, pointer, run.column * rows.elementBytes()),
+                   element);
+      }
+    });
+  }
+}
+
 static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
   FragmentLayout layout(cast<RankedTensorType>(op.getValue().getType()));
   ArrayRef<Value> registers = e.registers(op.getValue());
-  bool inRuns = layout.isRowsAsM() || layout.isPacked();
-  Value aligned =
-      inRuns ? rows.areAligned(layout.isRowsAsM() ? 8 : 4) : Value();
-  auto storeSeparately = [&] {
-    storeParts(e, rows, separate(e, layout, registers));
-    return SmallVector<Value>();
-  };
-  if (!aligned) {
-    storeSeparately();
-    return;
-  }
+  bool rowsAsM = layout.isRowsAsM(), packed = layout.isPacked();
+  if (!rowsAsM && !packed)
+    return storeParts(e, rows, separate(e, layout, registers));
+  SmallVector<RowPart> runs = rowsAsM ? runsOfColumns(e, layout, registers)
+                                      : pairColumns(e, layout, registers);
   auto storeRuns = [&] {
-    if (layout.isRowsAsM())
-      storeColumns(e, layout, registers, rows);
+    if (rowsAsM)
+      storeColumns(e, rows, runs);
     else
-      storeParts(e, rows, pairColumns(e, layout, registers));
+      storeParts(e, rows, runs);
     return SmallVector<Value>();
   };
-  e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
+  auto storeSeparately = [&] {
+    if (packed)
+      for (size_t words : {1, 2})
+        if (llvm::any_of(runs, [&](const RowPart &part) {
+              return part.runs.front().words.size() == words;
+            }))
+          storeElements(e, rows, runs, words);
+    if (!packed)
+      storeParts(e, rows, separate(e, layout, registers));
+    return SmallVector<Value>();
+  };
+  if (Value aligned = rows.areAligned(rowsAsM ? 8 : 4))
+    e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
+  else
+    storeSeparately();
 }
 
 /// One thread a row.
@@ -268,109 +315,5 @@ LogicalResult mla_gpu::emitStoreRows(NVVMEmitter &e, StoreRowsOp op) {
     e.emitIf(isNotNull(e, op.getDest()), store);
   else
     store();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Loads
-//===----------------------------------------------------------------------===//
-
-/// Loads one part of a row, where it exists, as `count` words of `type` a run;
-/// else zeros.
-static SmallVector<Value> loadPart(NVVMEmitter &e, PackedRows &rows, Value row,
-                                   Value column, ArrayRef<int64_t> runs,
-                                   Type type, int64_t count) {
-  SmallVector<Type> types(runs.size() * count, type);
-  return e.emitIf(
-      rows.exists(row), types,
-      [&] {
-        Value pointer = rows.pointer(row, column);
-        SmallVector<Value> words;
-        for (int64_t run : runs)
-          llvm::append_range(
-              words,
-              loadWords(e, advance(e, pointer, run * rows.elementBytes()), type,
-                        count));
-        return words;
-      },
-      [&] {
-        Value zero = e.constant(cast<TypedAttr>(e.b.getZeroAttr(type)));
-        return SmallVector<Value>(types.size(), zero);
-      });
-}
-
-/// Element by element.
-static SmallVector<Value> loadSeparately(NVVMEmitter &e, PackedRows &rows,
-                                         const FragmentLayout &layout) {
-  ThreadPosition thread(e);
-  bool packed = layout.isPacked();
-  Type type = packed ? Type(e.b.getI16Type())
-                     : getFragmentTypes(layout.getType()).front();
-  Value column = thread.get(layout.getThreadPart(1), layout.isRowsAsM());
-  SmallVector<Value> values(layout.getNumElements());
-  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
-    SmallVector<int64_t> elements = elementsOfRow(layout, row), runs;
-    for (int64_t i : elements)
-      runs.push_back(layout.getBase(1, i));
-    SmallVector<Value> loaded =
-        loadPart(e, rows, thread.coordinate(layout, 0, elements.front()),
-                 column, runs, type, 1);
-    for (auto [i, value] : llvm::zip_equal(elements, loaded))
-      values[i] = value;
-  }
-  if (!packed)
-    return values;
-  auto widen = [&](Value half) -> Value {
-    return arith::ExtUIOp::create(e.b, e.loc, e.b.getI32Type(), half);
-  };
-  SmallVector<Value> registers;
-  for (size_t i = 0; i < values.size(); i += 2)
-    registers.push_back(arith::OrIOp::create(e.b, e.loc, widen(values[i]),
-                                             e.shl(widen(values[i + 1]), 16)));
-  return registers;
-}
-
-/// Rows as M, 16 bits, 32 columns at a time: each lane of a quad loads 16
-/// bytes.
-static SmallVector<Value> loadColumns(NVVMEmitter &e, PackedRows &rows,
-                                      const FragmentLayout &layout) {
-  ThreadPosition thread(e);
-  SmallVector<int64_t> runs;
-  for (int64_t j = 0; j < layout.getNGroups(); j += 4)
-    runs.push_back(8 * j);
-  SmallVector<Value> registers(layout.getNumElements() / 2);
-  for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
-    int64_t first = layout.getElement(row / 2, 0, row % 2 * 2);
-    SmallVector<Value> words =
-        loadPart(e, rows, thread.coordinate(layout, 0, first),
-                 e.shl(thread.quad, 3), runs, e.b.getI32Type(), 4);
-    for (size_t j = 0; j < words.size(); j += 4)
-      transposeQuad(e, thread.quad, MutableArrayRef(words).slice(j, 4));
-    for (auto [j, word] : llvm::enumerate(words))
-      registers[layout.getElement(row / 2, j, row % 2 * 2) / 2] = word;
-  }
-  return registers;
-}
-
-LogicalResult mla_gpu::emitLoadRows(NVVMEmitter &e, LoadRowsOp op) {
-  auto type = cast<RankedTensorType>(op.getResult().getType());
-  FragmentLayout layout(type);
-  if (!layout.isPacked() && !type.getElementType().isF32() &&
-      !type.getElementType().isInteger(32))
-    return op.emitOpError("requires elements of 16 or 32 bits, but got ")
-           << type.getElementType();
-  PackedRows rows(e, op.getSource(), op.getRow(), Value(), op.getCount());
-  rows.beginAtColumnZero();
-  bool inRuns =
-      layout.isRowsAsM() && layout.isPacked() && layout.getNGroups() % 4 == 0;
-  Value aligned = inRuns ? rows.areAligned(16) : Value();
-  if (!aligned) {
-    e.map(op.getResult(), loadSeparately(e, rows, layout));
-    return success();
-  }
-  e.map(op.getResult(), e.emitIf(
-                            aligned, getFragmentTypes(type),
-                            [&] { return loadColumns(e, rows, layout); },
-                            [&] { return loadSeparately(e, rows, layout); }));
   return success();
 }

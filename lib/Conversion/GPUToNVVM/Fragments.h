@@ -33,7 +33,6 @@ LogicalResult emitLoadShared(NVVMEmitter &e, LoadSharedOp op);
 LogicalResult emitStoreShared(NVVMEmitter &e, StoreSharedOp op);
 
 // EmitRows.cpp
-LogicalResult emitLoadRows(NVVMEmitter &e, LoadRowsOp op);
 LogicalResult emitStoreRows(NVVMEmitter &e, StoreRowsOp op);
 
 // EmitReductions.cpp

@@ -81,12 +81,3 @@ void mla_gpu::exchangePair(NVVMEmitter &e, Value odd, int64_t mask,
   first = e.select(odd, received, kept);
   second = e.select(odd, kept, received);
 }
-
-void mla_gpu::transposeQuad(NVVMEmitter &e, Value quad,
-                            MutableArrayRef<Value> x) {
-  Value odd = testBit(e, quad, 1), upper = testBit(e, quad, 2);
-  exchangePair(e, odd, 1, x[0], x[1]);
-  exchangePair(e, odd, 1, x[2], x[3]);
-  exchangePair(e, upper, 2, x[0], x[2]);
-  exchangePair(e, upper, 2, x[1], x[3]);
-}

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Rows of global memory that fragments are loaded from and stored to, and the
-// exchanges between lanes that make runs of them.
+// Rows of global memory that fragments are stored to, and the exchanges between
+// lanes that make runs of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +67,6 @@ Value isNotNull(NVVMEmitter &e, Value memref);
 /// get both their first values, the ones with it (`odd`) their second ones.
 void exchangePair(NVVMEmitter &e, Value odd, int64_t mask, Value &first,
                   Value &second);
-
-/// Lane q of a quad has x[0..3]; after it, it has x[q] of lanes 0 to 3. Done
-/// twice, all is as before.
-void transposeQuad(NVVMEmitter &e, Value quad, MutableArrayRef<Value> x);
 
 } // namespace mlir::mla_gpu
 

@@ -68,7 +68,7 @@ void ScoreEmitter::beginPiece(RoleBuilder &b, const ItemValues &item) {
     fullCount = b.select(positive, fullCount, b.index(0));
     return;
   }
-  locateRows(b, item);
+  piece = item;
 }
 
 void ScoreEmitter::locateRows(RoleBuilder &b, const ItemValues &item) {
@@ -140,18 +140,19 @@ Value ScoreEmitter::emitUserCode(RoleBuilder &b, Value raw, Value firstKey) {
 }
 
 Value ScoreEmitter::emitMask(RoleBuilder &b, Value scores, Value firstKey) {
-  return emitMap(b, scores, firstKey,
-                 [&](const ScorePoint &point, Value score) {
-                   Value exists = b.less(point.k, kvLen);
-                   Value seen = entry.plan.getMask().buildVisible(
-                       b, b.getLoc(), point, entry.plan.getMaskParams());
-                   Value visible = arith::AndIOp::create(b, exists, seen);
-                   Value none = arith::ConstantFloatOp::create(
-                       b, b.getF32Type(),
-                       llvm::APFloat::getInf(llvm::APFloat::IEEEsingle(),
-                                             /*Negative=*/true));
-                   return b.select(visible, score, none);
-                 });
+  return emitMap(
+      b, scores, firstKey, [&](const ScorePoint &point, Value score) {
+        mla::MaskAttrInterface mask = entry.plan.getMask();
+        Value visible =
+            mask.buildVisible(b, b.getLoc(), point, entry.plan.getMaskParams());
+        if (!mask.isCausal())
+          visible = arith::AndIOp::create(b, b.less(point.k, kvLen), visible);
+        Value none = arith::ConstantFloatOp::create(
+            b, b.getF32Type(),
+            llvm::APFloat::getInf(llvm::APFloat::IEEEsingle(),
+                                  /*Negative=*/true));
+        return b.select(visible, score, none);
+      });
 }
 
 TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile,
@@ -160,6 +161,7 @@ TileScores ScoreEmitter::emitTile(RoleBuilder &b, Value raw, Value tile,
   Value masked = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
                                        b.sub(tile, fullBegin), fullCount);
   if (!softmaxScale) {
+    locateRows(b, piece);
     Value scores = emitUserCode(b, raw, firstKey);
     auto results = b.branch(
         masked,

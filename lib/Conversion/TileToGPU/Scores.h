@@ -41,8 +41,9 @@ public:
 
   /// Emits what holds for all pieces.
   void emitSetup(mla_gpu::RoleBuilder &b);
-  /// Emits what holds for all tiles of a piece: which need no mask, and, for
-  /// score code, positions of the rows.
+  /// Emits what holds for all tiles of a piece: which need no mask. Positions
+  /// of the rows, for score code, are found where they are used: registers are
+  /// few.
   void beginPiece(mla_gpu::RoleBuilder &b, const ItemValues &item);
   /// Gives the piece's item, or emits that it is read anew.
   using ReadItem = llvm::function_ref<ItemValues()>;
@@ -70,6 +71,7 @@ private:
   Value log2e, scale;   // f32; scale: softmax scale * log2 e
   Value request, kvLen; // i32
   KeyRange range;
+  ItemValues piece;           // for score code
   Value fullBegin, fullCount; // tiles without a mask
   Value query, head;          // i32, by row: position and head
 };

@@ -39,7 +39,9 @@ func.func @keys_as_m(%q: memref<?x2x128xf16> {mla.name = "q"}, %k: memref<?x128x
   %k_tile = mla_gpu.alloc : !k_tile
   %q_tile = mla_gpu.alloc : !q_tile
   %p_tile = mla_gpu.alloc : !p_tile
-  %qf = mla_gpu.load_rows %q[%c0] count(%num_rows) : memref<?x2x128xf16> -> !q
+  %q1 = arith.constant dense<1.0> : tensor<8x128xf32, #s>
+  %qf = arith.truncf %q1 : tensor<8x128xf32, #s> to !q
+  %k2 = arith.constant dense<2.0> : tensor<64x128xf32, #s>
   // One group of 8 rows: two matrices of 8 columns of a warp each, transposed; once for each 64 columns.
   // CHECK-COUNT-2: "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [$0], {$1, $2};"
   mla_gpu.store_shared %qf to %q_tile : !q, !q_tile
@@ -53,7 +55,7 @@ func.func @keys_as_m(%q: memref<?x2x128xf16> {mla.name = "q"}, %k: memref<?x128x
     %first = arith.muli %i, %c64 : index
     %left = arith.subi %num_keys, %first : index
     %from = mla_gpu.broadcast %left : index -> tensor<8x64xindex, #s>
-    %kf = mla_gpu.load_rows %k[%first] count(%left) : memref<?x128xf16> -> !k
+    %kf = arith.truncf %k2 : tensor<64x128xf32, #s> to !k
     // 16 rows of the tile are 16 x 128 bytes.
     // CHECK: "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [$0], {$1, $2, $3, $4};"
     // CHECK: "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [$0+2048], {$1, $2, $3, $4};"
@@ -132,7 +134,10 @@ func.func @keys_as_m(%q: memref<?x2x128xf16> {mla.name = "q"}, %k: memref<?x128x
   // Lanes 4 apart exchange, and store 2 columns each of one row.
   // CHECK-COUNT-4: "prmt.b32 $0, $1, $2, $3;"
   // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<1>
-  // CHECK-COUNT-8: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  // Else the two columns one after the other, by a loop that is kept as one.
+  // CHECK: scf.for
+  // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  // CHECK: } {loop_annotation =
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<8x128xf16, #s>, memref<?x2x128xf16>
   // A null pointer is asked for.
   // CHECK: llvm.ptrtoint

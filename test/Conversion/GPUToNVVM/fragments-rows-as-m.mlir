@@ -42,13 +42,10 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   %v_tile = mla_gpu.alloc : !v_tile
   %sums = mla_gpu.alloc : !mla_gpu.tile<64xf32>
 
-  // 16 bytes a lane where rows are aligned to that, which q's strides are; else 2 bytes.
-  // CHECK: scf.if
-  // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
-  // CHECK-COUNT-16: nvvm.shfl.sync bfly
-  // CHECK: llvm.load {{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> i16
-  %kf = mla_gpu.load_rows %k[%c0] count(%num_keys) : memref<?x128xbf16> -> !q
-  %qf = mla_gpu.load_rows %q[%c0] count(%num_rows) : memref<?x2x128xbf16> -> !q
+  %x = arith.constant dense<1.0> : tensor<64x128xf32, #q>
+  %kf = arith.truncf %x : tensor<64x128xf32, #q> to !q
+  %y = arith.constant dense<2.0> : tensor<64x128xf32, #q>
+  %qf = arith.truncf %y : tensor<64x128xf32, #q> to !q
   // Swizzle of 128 bytes: 64 columns are 4 steps by xor, the next 64 are 64 x 128 bytes on.
   // CHECK: "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};"
   // CHECK: arith.xori {{.*}}, %c32_i32
@@ -141,20 +138,21 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   %invs = mla_gpu.broadcast %inv : !orow -> !o
   %normal = arith.mulf %o, %invs : !o
   %rounded = arith.truncf %normal : !o to tensor<64x128xbf16, #o>
-  // 8 groups of 16 columns x 2 rows, each stored after its exchange, without a branch.
+  // 8 groups of 16 columns x 2 rows: exchanged, then stored without a branch; else element by element of the same runs, by a
+  // loop that is kept as one.
+  // CHECK-COUNT-16: nvvm.shfl.sync bfly {{.*}}, %c1_i32
+  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: scf.if
-  // CHECK: nvvm.shfl.sync bfly {{.*}}, %c1_i32
-  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r" [[EXISTS0:%[0-9]+]], [[ROW0:%[0-9]+]],
-  // CHECK: nvvm.shfl.sync bfly
-  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r"
-  // CHECK: nvvm.shfl.sync bfly
-  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+32], {$2, $3};", "b,l,r,r" [[EXISTS0]], [[ROW0]],
   // CHECK: [$1+224], {$2
   // CHECK: [$1+224], {$2
   // CHECK: else
+  // CHECK: scf.for %{{.*}} = %c0_i32{{.*}} to %c4_i32
+  // CHECK-COUNT-16: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  // CHECK-NOT: i16, !llvm.ptr<1>
+  // CHECK: } {loop_annotation = #loop_annotation}
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<64x128xbf16, #o>, memref<?x2x128xbf16>
   // A quad's registers are 32 bytes of a row.
   // CHECK: "@$0 st.global.v2.f32 [$1+0], {$2, $3};", "b,l,f,f"
@@ -172,3 +170,4 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
 // PTX-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16
 // PTX: wgmma.wait_group.sync.aligned 1;
 // PTX-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16
+// PTX: .pragma "nounroll";

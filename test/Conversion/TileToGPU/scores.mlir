@@ -8,7 +8,9 @@
 // CHECK:         role "math"
 // CHECK:           mla_gpu.wait
 // CHECK:           %[[RAW:.*]] = mla_gpu.mma_wait
-// CHECK:           %[[HEADS:.*]] = mla_gpu.broadcast
+// Where rows stand is found here, and not kept from tile to tile.
+// CHECK:           arith.remui {{.*}} : tensor<16xi32,
+// CHECK:           %[[HEADS:.*]] = mla_gpu.broadcast {{.*}} -> tensor<16x64xi32,
 // CHECK:           %[[SCORES:.*]] = mla_gpu.map %[[RAW]], %[[HEADS]], %[[NUMBERS:.*]] {
 // CHECK-NEXT:      ^bb0(%[[X:.*]]: f32, %[[H:.*]]: i32, %[[J:.*]]: i32):
 // CHECK:             %[[K:.*]] = arith.addi %{{.*}}, %[[J]] : i32

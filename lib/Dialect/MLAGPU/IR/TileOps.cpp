@@ -120,22 +120,6 @@ static bool hasPackedRows(MemRefType type, bool matrix) {
          (!matrix || type.isLastDimUnitStride());
 }
 
-LogicalResult LoadRowsOp::verify() {
-  RankedTensorType result = tensorOf(getResult());
-  if (!isa_and_nonnull<MmaLayoutAttr>(result.getEncoding()))
-    return emitOpError("(load_rows_c1) requires a result with an #mla_gpu.mma "
-                       "layout, but got ")
-           << result;
-  auto source = cast<MemRefType>(getSource().getType());
-  if (source.getElementType() != result.getElementType() ||
-      !hasPackedRows(source, /*matrix=*/true) ||
-      source.getShape().back() != result.getDimSize(1))
-    return emitOpError("(load_rows_c2) requires a source with one or two "
-                       "dimensions of rows, the second static, and columns as ")
-           << result << ", contiguous, but got " << source;
-  return success();
-}
-
 LogicalResult StoreRowsOp::verify() {
   RankedTensorType value = tensorOf(getValue());
   auto slice = dyn_cast_or_null<SliceLayoutAttr>(value.getEncoding());

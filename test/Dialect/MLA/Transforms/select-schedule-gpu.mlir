@@ -101,14 +101,50 @@ func.func @v_within_latent(%q: memref<?x?x64x512xbf16>, %qr: memref<?x?x64x64xbf
 
 // -----
 
-// Boxes of the keys of a tile that a page has, from 16 on.
+// Boxes of the keys of a tile that a page has. Few rows, which memory bounds, take 16 keys row by row, as boxes of
+// 2 KB cannot be issued in time; many rows are bound by the tensor cores, and copies row by row would be in their way.
 
-// CHECK-LABEL: @small_pages
+// CHECK-LABEL: @pages_of_32
 // CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma>
-func.func @small_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
+func.func @pages_of_32(%q: memref<?x?x16x576xbf16>, %k: memref<?x32x1x576xbf16>, %table: memref<?x?xi32>,
+                       %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x32x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @pages_of_16
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather>
+func.func @pages_of_16(%q: memref<?x?x16x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x16x1x576xbf16>) table(%table : memref<?x?xi32>)
     seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+  return
+}
+
+// -----
+
+// 48 = 3 x 16: a page's keys are in two tiles, by 16.
+
+// CHECK-LABEL: @pages_of_48
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather>
+func.func @pages_of_48(%q: memref<?x?x16x576xbf16>, %k: memref<?x48x1x576xbf16>, %table: memref<?x?xi32>,
+                       %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x48x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @heads64_pages_of_16
+// CHECK:         schedule = #mla.schedule<rows_as_m, {{.*}} copy = tma>
+func.func @heads64_pages_of_16(%q: memref<?x?x64x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
+                               %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x64x512xbf16>) {
+  mla.decode q(%q : memref<?x?x64x576xbf16>) k(%k : memref<?x16x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x64x512xbf16>) head_dim_v = 512
   return
 }
 

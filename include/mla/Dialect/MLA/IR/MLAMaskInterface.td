@@ -38,6 +38,11 @@ def MLA_MaskAttrInterface : AttrInterface<"MaskAttrInterface"> {
            "const ::mlir::mla::ScorePoint &":$point,
            "::mlir::ValueRange":$parameters)>,
     InterfaceMethod<[{
+        Whether no query sees a key behind itself, `point.k > point.q`: what
+        buildVisible says then holds for keys past `kv_len` too.
+      }],
+      "bool", "isCausal", (ins)>,
+    InterfaceMethod<[{
         Builds the keys that queries at positions firstQ..lastQ (inclusive,
         index typed, firstQ <= lastQ) see of `kvLen` keys: [begin, end) is a hull
         of the keys that some of them sees, [innerBegin, innerEnd) lies in it and

@@ -172,34 +172,6 @@ def MLAGPU_ClearRowsOp : MLAGPU_Op<"clear_rows"> {
   let hasVerifier = 1;
 }
 
-def MLAGPU_LoadRowsOp : MLAGPU_Op<"load_rows"> {
-  let summary = "rows of global memory, in the threads' registers";
-  let description = [{
-    The counterpart of `mla_gpu.store_rows`: row r of the value is packed row `row` + r
-    of the source; rows from `count` on are zeros, and not read.
-
-    Example:
-    ```mlir
-    func.func @f(%q: memref<?x128x576xbf16>, %row: index, %n: index) {
-      %0 = mla_gpu.load_rows %q[%row] count(%n) : memref<?x128x576xbf16>
-        -> tensor<64x576xbf16, #mla_gpu.mma<m = rows, instr = [64, 16, 16]>>
-      return
-    }
-    ```
-
-    Constraints:
-    * (load_rows_c1) the result is a matrix with an `#mla_gpu.mma` layout.
-    * (load_rows_c2) the source has the result's element type, one or two dimensions
-      of rows, the second static, and as many columns, contiguous.
-  }];
-  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Index:$row, Index:$count);
-  let results = (outs MLAGPU_Tensor:$result);
-  let assemblyFormat = [{
-    $source `[` $row `]` `count` `(` $count `)` attr-dict `:` type($source) `->` type($result)
-  }];
-  let hasVerifier = 1;
-}
-
 def MLAGPU_StoreRowsOp : MLAGPU_Op<"store_rows"> {
   let summary = "writes the rows that exist of a fragment to global memory";
   let description = [{

@@ -23,6 +23,8 @@ Value CausalAttr::buildVisible(OpBuilder &builder, Location loc,
 
 // Query q sees [0, q]. The last query is below kvLen by the alignment, and
 // queries of negative position see nothing.
+bool CausalAttr::isCausal() const { return true; }
+
 KeyRange CausalAttr::buildRange(OpBuilder &builder, Location loc, Value firstQ,
                                 Value lastQ, Value, ValueRange) const {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);

@@ -20,6 +20,8 @@ Value NoMaskAttr::buildVisible(OpBuilder &builder, Location loc,
   return arith::ConstantIntOp::create(builder, loc, 1, 1);
 }
 
+bool NoMaskAttr::isCausal() const { return false; }
+
 KeyRange NoMaskAttr::buildRange(OpBuilder &builder, Location loc, Value, Value,
                                 Value kvLen, ValueRange) const {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);

@@ -32,6 +32,8 @@ Value SlidingWindowAttr::buildVisible(OpBuilder &builder, Location loc,
 // Query q sees [q - window + 1, q]: the hull runs from the first query's begin
 // to the last one's end, what all see from the last one's begin to the first
 // one's end.
+bool SlidingWindowAttr::isCausal() const { return true; }
+
 KeyRange SlidingWindowAttr::buildRange(OpBuilder &builder, Location loc,
                                        Value firstQ, Value lastQ, Value,
                                        ValueRange parameters) const {
