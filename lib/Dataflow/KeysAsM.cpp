@@ -34,6 +34,12 @@ static int64_t stagesThatFit(const GPUProblem &problem, TargetAttr target,
   return std::min(left / problem.getTileBytes(), kMostStages);
 }
 
+/// Whether the slot of queries has room for half of O, and what a row has, of
+/// the other CTA of a cluster: f32 for 2 headDim bytes a row.
+static bool canPair(int64_t headDim, int64_t headDimV) {
+  return headDimV % 128 == 0 && 4 * (headDimV / 2 + 32) <= 2 * headDim;
+}
+
 namespace {
 class KeysAsM : public Dataflow {
 public:
@@ -58,7 +64,8 @@ public:
             op.getContext(), getName(), rows, kTileKeys, SplitPolicy::Balanced,
             /*split_tiles=*/1,
             std::max<int64_t>(2, stagesThatFit(problem, target, rows)),
-            /*row_blocks=*/1, copy));
+            /*row_blocks=*/1, copy, PlanPolicy::Inline,
+            /*cluster=*/canPair(problem.headDim, problem.headDimV) ? 2 : 1));
     return schedules;
   }
 
@@ -70,6 +77,11 @@ public:
                            "but got {0}",
                            rows)
           .str();
+    if (schedule.getCluster() > 1 && schedule.getRowBlocks() != 1)
+      return llvm::formatv("row_blocks = 1 is required with clusters, but got "
+                           "{0}",
+                           schedule.getRowBlocks())
+          .str();
     return checkGPUSchedule(schedule);
   }
 
@@ -80,8 +92,15 @@ public:
       return reason;
     if (std::optional<std::string> reason = checkGPUProblem(op, schedule))
       return reason;
-    int64_t most = stagesThatFit(GPUProblem(op, LaunchHints()), target,
-                                 schedule.getBlockM());
+    GPUProblem problem(op, LaunchHints());
+    if (schedule.getCluster() > 1 &&
+        !canPair(problem.headDim, problem.headDimV))
+      return llvm::formatv("cluster = 1 is required where the queries' place "
+                           "does not hold half of the rows' output, but got "
+                           "{0}",
+                           schedule.getCluster())
+          .str();
+    int64_t most = stagesThatFit(problem, target, schedule.getBlockM());
     if (schedule.getStages() > most)
       return llvm::formatv("{0} stages fit the shared memory at the most, but "
                            "got {1}",

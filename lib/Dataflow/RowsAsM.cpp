@@ -85,6 +85,11 @@ public:
                            "{1}",
                            kRows, schedule.getBlockM())
           .str();
+    if (schedule.getCluster() != 1)
+      return llvm::formatv("cluster = 1 is required with rows as M, but got "
+                           "{0}",
+                           schedule.getCluster())
+          .str();
     return checkGPUSchedule(schedule);
   }
 

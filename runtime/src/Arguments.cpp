@@ -183,6 +183,13 @@ int64_t Arguments::maxItems() const {
   return units * info->rowBlocks * info->kvHeads;
 }
 
+bool Arguments::hasPairs(int64_t workers) const {
+  bool isUniform = tensorOf("q").rank == 4;
+  int64_t items = maxItems();
+  return isUniform && scalar("num_splits", 0) <= 0 && workers % 2 == 0 &&
+         items > 0 && workers / items == 2;
+}
+
 /// Requires dimension `dim` of `tensor` to be `want`.
 static llvm::Error checkDim(std::string_view name, const Tensor &tensor,
                             int dim, int64_t want, const char *why) {

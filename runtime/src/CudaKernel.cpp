@@ -64,8 +64,11 @@ private:
     return used * entry.launch.ctasPerWorker;
   }
 
-  /// Of a launch of the entry, dependent or not.
-  cuda::LaunchConfig configOf(size_t entry, int limit, bool dependent) const;
+  /// Whether launches put the CTAs of some entry into clusters.
+  bool isPaired(const Arguments &arguments) const;
+  /// Of a launch of the entry.
+  cuda::LaunchConfig configOf(size_t entry, int limit, bool paired,
+                              bool dependent) const;
   void makeGraphs();
 
   std::shared_ptr<const cuda::Context> context;
@@ -111,11 +114,20 @@ llvm::Error CudaKernel::describeAssembly(std::string log) {
   return llvm::Error::success();
 }
 
-cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
+bool CudaKernel::isPaired(const Arguments &arguments) const {
+  return llvm::any_of(info->entries, [&](const KernelInfo::Entry &entry) {
+    return entry.launch.cluster > 1 &&
+           arguments.hasPairs(numCTAs(entry, arguments.maxWorkers()));
+  });
+}
+
+cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit, bool paired,
                                         bool dependent) const {
   const KernelInfo::Entry &entry = info->entries[index];
   cuda::LaunchConfig config;
   config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
+  if (paired)
+    config.cluster[0] = static_cast<unsigned>(entry.launch.cluster);
   config.block[0] = static_cast<unsigned>(entry.launch.threads);
   config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
   config.programmaticDependent = dependent && entry.launch.dependent;
@@ -123,12 +135,20 @@ cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
 }
 
 void CudaKernel::makeGraphs() {
-  llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
-  for (size_t e = 0; e < functions.size(); ++e)
-    kernels.push_back({functions[e].get(),
-                       configOf(e, /*limit=*/0, /*dependent=*/true),
-                       info->entries[e].params.size()});
-  graphs.create(kernels, info->hasPlanEntry);
+  bool hasPairs =
+      llvm::any_of(info->entries, [](const KernelInfo::Entry &entry) {
+        return entry.launch.cluster > 1;
+      });
+  for (bool paired : {false, true}) {
+    if (paired && !hasPairs)
+      break;
+    llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
+    for (size_t e = 0; e < functions.size(); ++e)
+      kernels.push_back({functions[e].get(),
+                         configOf(e, /*limit=*/0, paired, /*dependent=*/true),
+                         info->entries[e].params.size()});
+    graphs.create(kernels, paired, info->hasPlanEntry);
+  }
 }
 
 llvm::Error CudaKernel::run(const Arguments &arguments,
@@ -150,21 +170,22 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
             parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
       return error;
   }
+  bool paired = isPaired(arguments);
   // A graph begins when all before it has ended, and what is behind it when it
   // has.
   StreamGraphs::Lease graph;
   if (!arguments.isDependent() && !arguments.letsDependentsBegin())
-    graphs.take(graph, static_cast<cuda::StreamHandle>(stream), part);
+    graphs.take(graph, static_cast<cuda::StreamHandle>(stream), part, paired);
   if (graph) {
     llvm::SmallVector<cuda::LaunchGraph::Call, kMaxEntries> calls;
     for (size_t e = first; e < end; ++e)
-      calls.push_back(
-          {configOf(e, limit, e > first).grid, parameters[e].pointers()});
+      calls.push_back({configOf(e, limit, paired, e > first).grid,
+                       parameters[e].pointers()});
     return graph->launch(static_cast<cuda::StreamHandle>(stream), calls);
   }
   for (size_t e = first; e < end; ++e) {
     cuda::LaunchConfig config =
-        configOf(e, limit, e > first || arguments.isDependent());
+        configOf(e, limit, paired, e > first || arguments.isDependent());
     config.stream = static_cast<cuda::StreamHandle>(stream);
     if (llvm::Error error =
             cuda::launch(*functions[e], config, parameters[e].pointers()))

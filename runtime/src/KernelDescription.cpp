@@ -167,7 +167,8 @@ static llvm::Expected<KernelInfo::Entry> describeEntry(mla::EntryAttr entry,
   if (mla::LaunchAttr launch = entry.getLaunch())
     described.launch = {
         static_cast<int>(launch.getThreads()), launch.getSharedBytes(),
-        static_cast<int>(launch.getCtasPerWorker()), launch.getDependent()};
+        static_cast<int>(launch.getCtasPerWorker()), launch.getDependent(),
+        static_cast<int>(launch.getCluster())};
   return described;
 }
 

@@ -14,7 +14,7 @@ using llvm::createStringError;
 namespace mla_jit {
 
 /// Goes on with each change of what is written below.
-static constexpr uint32_t kFormatVersion = 3;
+static constexpr uint32_t kFormatVersion = 4;
 /// No kernel has more of anything: more is damage.
 static constexpr uint64_t kMaxCount = 4096;
 
@@ -109,7 +109,7 @@ static void transferParam(Transfer &t, Param &param) {
 template <typename Transfer, typename Entry>
 static void transferEntry(Transfer &t, Entry &entry) {
   auto &[symbol, params, launch] = entry;
-  auto &[threads, sharedBytes, ctasPerWorker, dependent] = launch;
+  auto &[threads, sharedBytes, ctasPerWorker, dependent, cluster] = launch;
   t.text(symbol);
   t.count(params);
   for (auto &param : params)
@@ -118,6 +118,7 @@ static void transferEntry(Transfer &t, Entry &entry) {
   t.number(sharedBytes);
   t.number(ctasPerWorker);
   t.number(dependent);
+  t.number(cluster);
 }
 
 template <typename Transfer, typename Buffer>

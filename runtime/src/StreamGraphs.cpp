@@ -20,7 +20,7 @@ const StreamHandle StreamGraphs::kPerThread =
     reinterpret_cast<StreamHandle>(uintptr_t(2));
 
 void StreamGraphs::create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries,
-                          bool hasPlanEntry) {
+                          bool paired, bool hasPlanEntry) {
   for (OfStream &one : streams) {
     auto make = [&](LaunchPart part,
                     llvm::ArrayRef<cuda::LaunchGraph::Kernel> of) {
@@ -29,7 +29,7 @@ void StreamGraphs::create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries,
       auto graph = cuda::LaunchGraph::create(kernels);
       if (!graph) // launches are single ones, which take longer
         return llvm::consumeError(graph.takeError());
-      one.byPart[static_cast<size_t>(part)].emplace(std::move(*graph));
+      one.graphs[indexOf(part, paired)].emplace(std::move(*graph));
     };
     make(LaunchPart::All, entries);
     if (hasPlanEntry) {
@@ -51,7 +51,8 @@ StreamGraphs::OfStream *StreamGraphs::find(StreamHandle stream) {
   return nullptr;
 }
 
-void StreamGraphs::take(Lease &lease, StreamHandle stream, LaunchPart part) {
+void StreamGraphs::take(Lease &lease, StreamHandle stream, LaunchPart part,
+                        bool paired) {
   if (!context || stream == kPerThread)
     return;
   auto capturing = cuda::isCapturing(*context, stream);
@@ -62,7 +63,7 @@ void StreamGraphs::take(Lease &lease, StreamHandle stream, LaunchPart part) {
   OfStream *found = find(stream);
   if (!found)
     return;
-  const auto &graph = found->byPart[static_cast<size_t>(part)];
+  const auto &graph = found->graphs[indexOf(part, paired)];
   if (!graph || found->busy.test_and_set(std::memory_order_acquire))
     return;
   lease.graph = &*graph;

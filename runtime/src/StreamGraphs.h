@@ -23,9 +23,9 @@ class StreamGraphs {
 public:
   static constexpr size_t kStreams = 2;
 
-  /// Makes them all, so that a launch allocates nothing; none where the device
-  /// has no room.
-  void create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries,
+  /// Makes those of all streams, so that a launch allocates nothing; none where
+  /// the device has no room. `paired`: entries with their clusters.
+  void create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries, bool paired,
               bool hasPlanEntry);
 
   /// The use of a graph by one thread.
@@ -48,16 +48,20 @@ public:
   };
   /// Nothing where there is no graph of the stream, where another thread uses
   /// it, and of streams that are being captured.
-  void take(Lease &lease, cuda::StreamHandle stream, LaunchPart part);
+  void take(Lease &lease, cuda::StreamHandle stream, LaunchPart part,
+            bool paired);
 
 private:
   struct OfStream {
     std::atomic<cuda::StreamHandle> stream = kNone;
     std::atomic_flag busy;
-    std::array<std::optional<cuda::LaunchGraph>, 3> byPart;
+    std::array<std::optional<cuda::LaunchGraph>, 6> graphs;
   };
   static const cuda::StreamHandle kNone, kPerThread;
 
+  static size_t indexOf(LaunchPart part, bool paired) {
+    return 2 * static_cast<size_t>(part) + paired;
+  }
   OfStream *find(cuda::StreamHandle stream);
 
   std::array<OfStream, kStreams> streams;

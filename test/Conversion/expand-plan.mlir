@@ -71,6 +71,31 @@ func.func @splits(%lens: memref<?xi32>, %n: index, %ws: index, %list: memref<?x8
   return %pieces : index
 }
 
+// Pairs: CTAs for two pieces, an even number of them, and half of the longest unit at most 1.5 times the mean. Nothing is then
+// listed for the merge, and slots are -2.
+
+// CHECK-LABEL: func.func @pairs(
+// CHECK-SAME:    %[[WS:[a-z0-9]+]]: index, %[[LIST:[a-z0-9]+]]: memref<?x8xi32>
+// CHECK:         %[[GROUPS:.*]] = arith.minsi %[[WS]], %c256
+// CHECK:         %[[TOTALS:.*]]:2 = mla_gpu.scan {{.*}} ["sum", "max"]
+// CHECK:         %[[HALF:.*]] = arith.divui %{{.*}}, %c2
+// CHECK:         %[[MOST:.*]] = arith.cmpi sle, %[[HALF]], %{{.*}}
+// CHECK:         %[[PAIRED:.*]] = arith.select %{{.*}}, %false, %{{.*}} : i1
+// CHECK:         arith.select %[[PAIRED]], %[[HALF]],
+// CHECK:         mla_gpu.scan {{.*}} ["sum"] {
+// CHECK:           arith.select %[[PAIRED]], %c-2, %{{.*}} : index
+// CHECK:         %[[SLOT:.*]] = memref.load %[[LIST]][%{{.*}}, %c5]
+// CHECK:         %[[INDEX:.*]] = arith.index_cast %[[SLOT]]
+// CHECK:         %[[IS:.*]] = arith.cmpi eq, %[[INDEX]], %c-2
+// CHECK:         return %[[IS]]
+func.func @pairs(%lens: memref<?xi32>, %n: index, %w: index, %ws: index, %list: memref<?x8xi32>) -> i1 {
+  %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%ws) mask(#mla.causal) heads = 16 kv_heads = 1
+    tile = 16 x 64 split = balanced split_tiles = 1
+  %begin, %end = mla_gpu.plan_work %plan worker(%w) row_blocks = 1 pairs to %list : memref<?x8xi32>
+  %paired = mla_gpu.paired_item %list[%begin] : memref<?x8xi32>
+  return %paired : i1
+}
+
 // The last CTA also lists what is split, as it scans for its own work: by group it stages them, and packs the list.
 
 // CHECK-LABEL: func.func @work_and_splits(

@@ -311,6 +311,33 @@ TEST_F(CudaKernelTest, LaunchesEachEntryOnAllSMs) {
   EXPECT_EQ(fake->calls["cuMemAlloc"], 0);
 }
 
+TEST_F(CudaKernelTest, ClustersWhereTwoDoARowBlock) {
+  info.entries[0].launch.cluster = 2;
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  // Of 3 requests with two row blocks each.
+  for (auto [limit, clusters] :
+       {std::pair{12, true}, {16, true}, {13, false}, {18, false}}) {
+    fake->launches.clear();
+    arguments.limitWorkers(limit);
+    ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+    ASSERT_EQ(fake->launches.size(), 2u);
+    ASSERT_EQ(fake->launches[0].attributes.size(), clusters ? 1u : 0u) << limit;
+    if (!clusters)
+      continue;
+    EXPECT_EQ(fake->launches[0].attributes[0].id,
+              cuda::LaunchAttributeId::ClusterDimension);
+    EXPECT_EQ(fake->launches[0].attributes[0].cluster[0], 2u);
+    EXPECT_EQ(fake->launches[1].attributes.size(), 1u); // not the merge
+  }
+  // A count of splits is merged by the other entry.
+  arguments.limitWorkers(12);
+  ASSERT_TRUE(cuda::Failure(arguments.set("num_splits", 2)).ok);
+  fake->launches.clear();
+  ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+  EXPECT_TRUE(fake->launches[0].attributes.empty());
+}
+
 TEST_F(CudaKernelTest, LoadsEachModuleAsALibrary) {
   auto state = cuda::get(load());
   EXPECT_EQ(fake->libraries, 2);

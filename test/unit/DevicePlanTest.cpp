@@ -8,6 +8,7 @@
 
 #include "PlanOnHost.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 #include <map>
@@ -19,6 +20,8 @@ using namespace mla_test;
 namespace {
 
 constexpr int kTile = 64;
+/// Of a piece that two CTAs merge themselves.
+constexpr int kSlotOfPair = -2;
 
 int ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -79,6 +82,13 @@ struct Launch {
           kind.rowBlocks * kind.kvHeads;
     return blocks * std::max(mostPieces(), 1) + input.workers;
   }
+  /// Whether the runtime launches the CTAs in clusters of two.
+  bool mayPair() const {
+    int64_t units = rowBlocks().size();
+    return kind.pairs && !kind.ragged && kind.split == "balanced" &&
+           !mostPieces() && input.workers % 2 == 0 && units > 0 &&
+           input.workers / units == 2;
+  }
   int64_t slots() const {
     if (int most = mostPieces())
       return int64_t(rowBlocks().size()) * most;
@@ -130,7 +140,7 @@ std::map<RowBlock, std::vector<Piece>> collect(const Launch &launch,
       }
       EXPECT_EQ(kvLen, std::max(launch.input.lengths[request], 0));
       EXPECT_EQ(qLen, launch.input.queries[request]);
-      EXPECT_GE(slot, -1);
+      EXPECT_GE(slot, launch.mayPair() ? kSlotOfPair : -1);
       EXPECT_LT(slot, launch.slots());
       if (slot >= 0)
         EXPECT_TRUE(slots.insert(slot).second) << "two pieces in " << slot;
@@ -182,6 +192,16 @@ void check(const Launch &launch, const PlanOutput &plan) {
     EXPECT_EQ(next, hull.first + hull.tiles) << name;
     if (mine.size() == 1 && slots[0] == -1)
       continue;
+    if (llvm::is_contained(slots, kSlotOfPair)) {
+      // Both halves in one cluster, and nothing else to do for its CTAs.
+      EXPECT_EQ(slots, std::vector<int>(2, kSlotOfPair)) << name;
+      EXPECT_EQ(mine[0].cta % 2, 0) << name;
+      EXPECT_EQ(mine[0].cta + 1, mine[1].cta) << name;
+      for (const Piece &piece : mine)
+        EXPECT_EQ(plan.ranges[piece.cta][1] - plan.ranges[piece.cta][0], 1);
+      EXPECT_FALSE(splits.count(block)) << name;
+      continue;
+    }
     ++numSplit;
     EXPECT_GT(mine.size(), 1u) << name;
     EXPECT_EQ(splits[block], slots) << name;
@@ -286,6 +306,27 @@ TEST(DevicePlan, RowLocalWithoutCount) {
 }
 TEST(DevicePlan, Whole) { checkMany({"#mla.causal", "whole"}, 6); }
 
+TEST(DevicePlan, Pairs) {
+  for (bool ragged : {true, false})
+    for (auto [heads, kvHeads, blockM] :
+         {std::array{16, 1, 16}, std::array{40, 2, 32}}) {
+      PlanKind kind = {"#mla.causal", "balanced"};
+      kind.pairs = true, kind.ragged = ragged;
+      kind.heads = heads, kind.kvHeads = kvHeads, kind.blockM = blockM;
+      PlanOnHost plan = compile(kind);
+      Random random(10);
+      for (int i = 0; i < 40; ++i) {
+        Launch launch = {kind, randomInput(random, kind)};
+        // Mostly as many workers as pairs need.
+        int units = launch.rowBlocks().size();
+        if (i % 4)
+          launch.input.workers = 2 * units + random.within(0, units + 1);
+        launch.input.workers = std::max(launch.input.workers, 1);
+        check(launch, plan.run(launch.input, launch.pieces()));
+      }
+    }
+}
+
 TEST(DevicePlan, ManyRequests) {
   PlanKind kind = {"#mla.causal", "balanced"};
   PlanOnHost plan = compile(kind);
@@ -383,6 +424,33 @@ TEST(DevicePlan, EqualPiecesOfEachRequest) {
   b = balance(manyRows(), even(1, 65536));
   EXPECT_EQ(b.busy, 128);
   EXPECT_EQ(b.most, 16);
+}
+
+TEST(DevicePlan, PairsOfHalves) {
+  PlanKind kind = fewRows();
+  kind.pairs = true;
+  // 64 requests on 132 CTAs, and of uneven lengths up to 1.5 times the mean.
+  PlanInput input = even(64, 512);
+  Balance b = balance(kind, input);
+  EXPECT_EQ(b.busy, 128);
+  EXPECT_EQ(b.most, 4);
+  EXPECT_EQ(b.partials, 0);
+  input.lengths[3] = 700;
+  input.lengths[5] = 64;
+  b = balance(kind, input);
+  EXPECT_EQ(b.most, 6);
+  EXPECT_EQ(b.partials, 0);
+  input.lengths[3] = 2000;
+  EXPECT_GT(balance(kind, input).partials, 0);
+  // Three pieces of each, one, an odd number of CTAs, or a count.
+  EXPECT_GT(balance(kind, even(44, 4096)).partials, 0);
+  EXPECT_EQ(balance(kind, even(128, 4096)).partials, 0);
+  input = even(64, 512);
+  input.workers = 131;
+  EXPECT_GT(balance(kind, input).partials, 0);
+  input = even(64, 512);
+  input.splits = 2;
+  EXPECT_GT(balance(kind, input).partials, 0);
 }
 
 TEST(DevicePlan, PiecesAreWorthTheirMerge) {

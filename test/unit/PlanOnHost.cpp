@@ -122,12 +122,14 @@ static std::string functionText(const PlanKind &kind) {
 static void emitPlan(func::FuncOp func, const PlanKind &kind) {
   OpBuilder builder(func.front().getTerminator());
   auto plan = *func.getOps<mla::PlanOp>().begin();
-  mla::emitSharedPlan(builder, plan, kind.rowBlocks, func.getArgument(5),
+  mla::emitSharedPlan(builder, plan, kind.rowBlocks, kind.pairs,
+                      func.getArgument(5),
                       {func.getArgument(7), func.getArgument(8),
                        func.getArgument(11), func.getArgument(12)});
   // And what each of those that merge finds.
-  auto splits = mla_gpu::PlanSplitsOp::create(
-      builder, plan.getLoc(), plan, kind.rowBlocks, func.getArgument(9));
+  auto splits = mla_gpu::PlanSplitsOp::create(builder, plan.getLoc(), plan,
+                                              kind.rowBlocks, kind.pairs,
+                                              func.getArgument(9));
   mla::IndexMath ix{builder, plan.getLoc()};
   ix.store(splits.getCount(), func.getArgument(10),
            {ix.constant(0), ix.constant(0)});

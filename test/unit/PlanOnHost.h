@@ -31,6 +31,7 @@ struct PlanKind {
   int heads = 16, kvHeads = 1;
   int blockM = 16, rowBlocks = 1, splitTiles = 1;
   bool ragged = false, hasSplits = true;
+  bool pairs = false; ///< two CTAs may merge what they split
 
   int group() const { return heads / kvHeads; }
 };

@@ -27,9 +27,9 @@ protected:
   ~StreamGraphsTest() override { function.reset(); }
 
   bool has(StreamGraphs &graphs, StreamHandle stream,
-           LaunchPart part = LaunchPart::All) {
+           LaunchPart part = LaunchPart::All, bool paired = false) {
     StreamGraphs::Lease lease;
-    graphs.take(lease, stream, part);
+    graphs.take(lease, stream, part, paired);
     return static_cast<bool>(lease);
   }
   cuda::Stream newStream() { return cuda::get(cuda::Stream::create(context)); }
@@ -41,7 +41,7 @@ protected:
 
 TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
   StreamGraphs graphs;
-  graphs.create(kernels, /*hasPlanEntry=*/true);
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/true);
   EXPECT_TRUE(fake->launches.empty());
   uint64_t values[3] = {11, 12, 13};
   void *parameters[3] = {&values[0], &values[1], &values[2]};
@@ -50,7 +50,7 @@ TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
                              {LaunchPart::Work, 2u}}) {
     cuda::Stream stream = newStream();
     StreamGraphs::Lease lease;
-    graphs.take(lease, nullptr, part);
+    graphs.take(lease, nullptr, part, /*paired=*/false);
     ASSERT_TRUE(lease);
     std::vector<cuda::LaunchGraph::Call> calls(count, {{7, 1, 1}, parameters});
     calls.back().grid[0] = 9;
@@ -68,7 +68,7 @@ TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
 
 TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
   StreamGraphs graphs;
-  graphs.create(kernels, /*hasPlanEntry=*/false);
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
   cuda::Stream first = newStream(), second = newStream();
   EXPECT_TRUE(has(graphs, first.handle()));
   EXPECT_TRUE(has(graphs, nullptr)); // the default stream
@@ -77,18 +77,29 @@ TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
   EXPECT_FALSE(has(graphs, first.handle(), LaunchPart::Work));
 }
 
+TEST_F(StreamGraphsTest, LaunchesWithClustersHaveGraphsOfTheirOwn) {
+  StreamGraphs graphs;
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  EXPECT_FALSE(has(graphs, nullptr, LaunchPart::All, /*paired=*/true));
+  kernels[0].config.cluster[0] = 2;
+  kernels[0].config.grid[0] = 2;
+  graphs.create(kernels, /*paired=*/true, /*hasPlanEntry=*/false);
+  EXPECT_TRUE(has(graphs, nullptr, LaunchPart::All, /*paired=*/true));
+  EXPECT_TRUE(has(graphs, nullptr));
+}
+
 TEST_F(StreamGraphsTest, PerThreadStreamsAreManyStreams) {
   StreamGraphs graphs;
-  graphs.create(kernels, /*hasPlanEntry=*/false);
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
   EXPECT_FALSE(has(graphs, reinterpret_cast<StreamHandle>(uintptr_t(2))));
 }
 
 TEST_F(StreamGraphsTest, OneThreadAtATime) {
   StreamGraphs graphs;
-  graphs.create(kernels, /*hasPlanEntry=*/false);
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
   {
     StreamGraphs::Lease lease;
-    graphs.take(lease, nullptr, LaunchPart::All);
+    graphs.take(lease, nullptr, LaunchPart::All, /*paired=*/false);
     ASSERT_TRUE(lease);
     std::thread other([&] { EXPECT_FALSE(has(graphs, nullptr)); });
     other.join();
@@ -98,7 +109,7 @@ TEST_F(StreamGraphsTest, OneThreadAtATime) {
 
 TEST_F(StreamGraphsTest, NotInACapture) {
   StreamGraphs graphs;
-  graphs.create(kernels, /*hasPlanEntry=*/false);
+  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
   cuda::Stream stream = newStream();
   auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
     EXPECT_FALSE(has(graphs, stream.handle()));
@@ -113,7 +124,7 @@ TEST_F(StreamGraphsTest, AreMadeBesideACapture) {
   cuda::Stream stream = newStream();
   auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
     StreamGraphs graphs;
-    graphs.create(kernels, /*hasPlanEntry=*/false);
+    graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
     EXPECT_TRUE(has(graphs, nullptr));
     return llvm::Error::success();
   });
@@ -127,7 +138,7 @@ TEST_F(StreamGraphsTest, NoneWhereTheDriverMakesNone) {
         "cuGraphInstantiateWithFlags", "cuGraphUpload"}) {
     StreamGraphs graphs;
     fail(call, cuda::OutOfMemory);
-    graphs.create(kernels, /*hasPlanEntry=*/true);
+    graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/true);
     fake->failures.clear();
     EXPECT_FALSE(has(graphs, nullptr)) << call;
   }

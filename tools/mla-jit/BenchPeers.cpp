@@ -100,9 +100,9 @@ PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
 
 Expected<std::shared_ptr<Kernel>> PeerKernels::get(const PeerConfig &config) {
   const Spec &s = config.spec;
-  std::string key =
-      formatv("{0} {1} {2} {3} {4} {5} {6}", s.numHeads, s.headDim, s.headDimV,
-              s.pageSize, toString(s.kvDType), s.mask, s.queries);
+  std::string key = formatv("{0} {1} {2} {3} {4} {5} {6} {7}", s.numHeads,
+                            s.headDim, s.headDimV, s.pageSize,
+                            toString(s.kvDType), s.mask, s.queries, s.schedule);
   auto [known, isNew] = kernels.try_emplace(key);
   if (isNew)
     known->second = compile(config);

@@ -54,7 +54,8 @@ static bool readConfig(const json::Value &value, PeerConfig &config,
       !map.map("d_qk", spec.headDim) || !map.map("d_v", spec.headDimV) ||
       !map.map("page_size", spec.pageSize) || !map.map("causal", causal) ||
       !map.map("dtype", dtype) || !map.map("seq_lens", config.seqLens) ||
-      !map.map("best_us", config.bestMicroseconds))
+      !map.map("best_us", config.bestMicroseconds) ||
+      !map.mapOptional("schedule", spec.schedule))
     return false;
   spec.qDType = spec.kvDType = spec.outDType = parseDType(dtype);
   spec.mask = causal ? "causal" : "none";

@@ -202,6 +202,23 @@ static void addC4(std::vector<Case> &cases) {
     c.check = checkRepeats;
     cases.push_back(c);
   }
+
+  // As many requests as a GPU of 132 SMs does by pairs of CTAs: halves with and
+  // without keys for all queries, and requests of one piece, or none.
+  for (auto [numHeads, sQ] :
+       {std::pair<int64_t, int64_t>{5, 1}, {16, 1}, {16, 2}, {6, 4}}) {
+    Case c;
+    c.name = "C4.pairs-h" + std::to_string(numHeads) + "q" + std::to_string(sQ);
+    c.spec.numHeads = numHeads;
+    GenOptions shape = lengths({}, sQ);
+    for (int64_t b = 0; b < 60; ++b)
+      shape.seqLens.push_back(b % 10 == 7   ? 0
+                              : b % 10 == 3 ? 1 + b
+                                            : 257 + b * 37 % 256);
+    c.shapes = {shape};
+    c.check = checkRepeats;
+    cases.push_back(c);
+  }
 }
 
 //===----------------------------------------------------------------------===//

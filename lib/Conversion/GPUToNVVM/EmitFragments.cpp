@@ -27,6 +27,7 @@ LogicalResult NVVMEmitter::emitFragmentOp(Operation &op) {
       .Case([&](MmaWaitOp op) { return emitMmaWait(*this, op); })
       .Case([&](LoadSharedOp op) { return emitLoadShared(*this, op); })
       .Case([&](StoreSharedOp op) { return emitStoreShared(*this, op); })
+      .Case([&](ExchangeOp op) { return emitExchange(*this, op); })
       .Case([&](StoreRowsOp op) { return emitStoreRows(*this, op); })
       .Case([&](RowReduceOp op) { return emitRowReduce(*this, op); })
       .Case([&](BroadcastOp op) { return emitBroadcast(*this, op); })

@@ -155,6 +155,18 @@ void NVVMEmitter::initBarriers() {
               std::to_string(i * kBarrierBytes) + "], " +
               std::to_string(i < stages ? writers : readers) + ";\n";
   }
+  bool hasPeer = func.walk([](ExchangeOp) { return WalkResult::interrupt(); })
+                     .wasInterrupted();
+  if (hasPeer) {
+    peer.ready = sharedAddress(reserveShared(2 * kBarrierBytes, kBarrierBytes));
+    peer.full = add(peer.ready, i32(kBarrierBytes));
+    std::string base = operand(peer.ready, "r");
+    text += "mbarrier.init.shared::cta.b64 [" + base + "], " +
+            std::to_string(kWarpgroupWarps) + ";\n";
+    text += "mbarrier.init.shared::cta.b64 [" + base + "+" +
+            std::to_string(kBarrierBytes) + "], " +
+            std::to_string(kWarpgroupWarps * kWarpThreads) + ";\n";
+  }
   if (!operands.empty())
     text += "fence.mbarrier_init.release.cluster;\n";
   for (BlockArgument argument : func.getArguments())
@@ -164,6 +176,14 @@ void NVVMEmitter::initBarriers() {
     return;
   emitIf(cmp(arith::CmpIPredicate::eq, ctaThread, i32(0)),
          [&] { ptx(text, constraints, {}, operands); });
+  // Waited for before the roles: the other CTA comes here meanwhile.
+  if (hasPeer)
+    ptx("barrier.cluster.arrive.release;", "", {}, {});
+}
+
+void NVVMEmitter::waitForPeer() {
+  if (peer.ready)
+    ptx("barrier.cluster.wait.acquire;", "", {}, {});
 }
 
 //===----------------------------------------------------------------------===//

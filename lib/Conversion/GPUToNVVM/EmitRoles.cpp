@@ -23,7 +23,8 @@ static constexpr int64_t kRegisters = 65536, kThreadRegisters = 256;
 LogicalResult NVVMEmitter::emitRoles(WarpSpecializeOp op) {
   if (usedScratch)
     fenceAsync(); // what copies write next, ordinary stores wrote before
-  roleBarrier();  // also for the mbarriers, which one thread has made
+  waitForPeer();
+  roleBarrier(); // also for the mbarriers, which one thread has made
   LogicalResult result = success();
   std::function<void(unsigned, int64_t, int64_t)> emitFrom =
       [&](unsigned index, int64_t firstWarp, int64_t firstBarrier) {

@@ -32,6 +32,9 @@ LogicalResult emitMmaWait(NVVMEmitter &e, MmaWaitOp op);
 LogicalResult emitLoadShared(NVVMEmitter &e, LoadSharedOp op);
 LogicalResult emitStoreShared(NVVMEmitter &e, StoreSharedOp op);
 
+// EmitExchange.cpp
+LogicalResult emitExchange(NVVMEmitter &e, ExchangeOp op);
+
 // EmitRows.cpp
 LogicalResult emitStoreRows(NVVMEmitter &e, StoreRowsOp op);
 

@@ -36,7 +36,8 @@ namespace mlir::mla {
 } // namespace mlir::mla
 
 static constexpr StringLiteral kChip = "sm_90a";
-static constexpr StringLiteral kCtasPerWorker = "mla_gpu.ctas_per_worker";
+static constexpr StringLiteral kCtasPerWorker = "mla_gpu.ctas_per_worker",
+                               kCluster = "mla_gpu.cluster";
 /// What a launch gives without parameters.
 static constexpr StringLiteral kWorker = "worker", kNumWorkers = "num_workers";
 static constexpr int64_t kMaxThreads = 1024, kSharedAlignment = 1024;
@@ -296,13 +297,17 @@ FailureOr<EntryAttr> KernelBuilder::build() {
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                   b.getDenseI32ArrayAttr({int32_t(threads)}));
-  // Several CTAs of a worker take half of an SM's registers, as they share it
-  // with the launch before.
+  // Those that say how many there are of a worker share its SM with a CTA of
+  // the launch before: each takes a quarter of the registers, or all together
+  // half.
   auto ctas = func->getAttrOfType<IntegerAttr>(kCtasPerWorker);
-  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  b.getI32IntegerAttr(ctas ? 2 * ctas.getInt() : 1));
+  kernel->setAttr(
+      NVVM::NVVMDialect::getMinctasmAttrName(),
+      b.getI32IntegerAttr(ctas ? std::max<int64_t>(2 * ctas.getInt(), 4) : 1));
+  auto cluster = func->getAttrOfType<IntegerAttr>(kCluster);
   auto launch = LaunchAttr::get(context, threads, emitter.sharedBytes(),
-                                ctas ? ctas.getInt() : 1, isDependent(func));
+                                ctas ? ctas.getInt() : 1, isDependent(func),
+                                cluster ? cluster.getInt() : 1);
   auto entry = EntryAttr::get(context, kernel.getSymNameAttr(),
                               params->descriptions, launch);
   func.erase();

@@ -85,6 +85,13 @@ struct RowExchange {
   Value turn; ///< variable of the thread: bytes from the first half on
 };
 
+/// Barriers that the other CTA of the cluster arrives on, each once; i32
+/// addresses. Null if nothing is exchanged.
+struct PeerBarriers {
+  Value ready; ///< the other CTA may be written to
+  Value full;  ///< what the other CTA wrote here has come
+};
+
 class NVVMEmitter {
 public:
   NVVMEmitter(OpBuilder &builder, func::FuncOp func);
@@ -216,6 +223,7 @@ public:
   int64_t reserveScratch(int64_t bytes, int64_t alignment);
   /// That of the role that a region is the body of; empty until it is used.
   RowExchange &rowExchange(Region *body) { return exchanges[body]; }
+  const PeerBarriers &peerBarriers() const { return peer; }
   /// i32 address of an offset.
   Value sharedAddress(int64_t offset);
   int64_t sharedBytes() const { return usedShared; }
@@ -247,6 +255,8 @@ private:
   void declarePipelines();
   /// Makes the mbarriers and fetches the tensor maps' descriptors.
   void initBarriers();
+  /// Waits until both CTAs of the cluster have made their barriers.
+  void waitForPeer();
   LogicalResult emitRoles(WarpSpecializeOp op);
   LogicalResult emitRole(WarpSpecializeOp op, Region &body, int64_t firstWarp,
                          int64_t firstBarrier);
@@ -315,6 +325,7 @@ private:
   DenseMap<Value, std::unique_ptr<GlobalMemory>> memories;
   DenseMap<Value, std::unique_ptr<SharedTile>> tiles;
   DenseMap<Value, PipelineState> pipelines;
+  PeerBarriers peer;
   /// Where the storages of staged memory begin.
   DenseMap<Value, Value> storages;
   DenseMap<Region *, RowExchange> exchanges;

@@ -18,9 +18,9 @@
 using namespace mlir;
 using namespace mlir::mla;
 
-/// As many CTAs as fit an SM beside one of the main entry's: all are ready when
-/// that one ends.
-static constexpr int64_t kCtasPerWorker = 2, kWarps = 8;
+static constexpr int64_t kWarps = 8;
+/// Most rows with which `keys_as_m` leaves registers for two CTAs of the merge.
+static constexpr int64_t kRowsBesideTwo = 16;
 /// Requests of a launch that another one may follow before it ends.
 static constexpr int64_t kMostChained = 16;
 
@@ -39,6 +39,15 @@ template <typename Op> static Op findOnly(func::FuncOp func) {
   SmallVector<Op> found;
   func.walk([&](Op op) { found.push_back(op); });
   return found.size() == 1 ? found.front() : Op();
+}
+
+/// As many CTAs as fit an SM beside one of the main entry's: all are ready when
+/// that one ends. Those that come later would plan then. (With rows as M there
+/// is no room for any.)
+static int64_t getCtasPerWorker(ScheduleAttr schedule) {
+  bool fitsOne = schedule.getDataflow() == "keys_as_m" &&
+                 int64_t(schedule.getBlockM()) > kRowsBesideTwo;
+  return fitsOne ? 1 : 2;
 }
 
 bool mla::listsSplits(ScheduleAttr schedule) {
@@ -100,10 +109,11 @@ static void emitChain(IndexMath &ix, func::FuncOp func, PlanOp plan) {
 static Value listSplits(IndexMath &ix, PlanOp plan, ScheduleAttr schedule,
                         Value splitList) {
   plan.getWorkersMutable().assign(
-      ix.floorDiv(plan.getWorkers(), ix.constant(kCtasPerWorker)));
+      ix.floorDiv(plan.getWorkers(), ix.constant(getCtasPerWorker(schedule))));
   ix.b.setInsertionPointAfter(plan);
   return mla_gpu::PlanSplitsOp::create(ix.b, ix.loc, plan,
-                                       schedule.getRowBlocks(), splitList)
+                                       schedule.getRowBlocks(),
+                                       schedule.getCluster() == 2, splitList)
       .getCount();
 }
 
@@ -138,7 +148,8 @@ LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   emitMerges(b, entry, ctas, splitList, splits);
   // Also where there is nothing to merge: launches must not overtake.
   mla_gpu::GridWaitOp::create(b, loc);
-  func->setAttr("mla_gpu.ctas_per_worker", b.getI64IntegerAttr(kCtasPerWorker));
+  func->setAttr("mla_gpu.ctas_per_worker",
+                b.getI64IntegerAttr(getCtasPerWorker(schedule)));
   func->setAttr("mla_gpu.warps", b.getI64IntegerAttr(kWarps));
 
   entry.split.erase();

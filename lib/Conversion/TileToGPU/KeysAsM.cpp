@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Loads.h"
+#include "Outline.h"
 #include "Rows.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -54,7 +55,15 @@ private:
   /// O, row maximum and lanes' sums after tile `tile`, which is in slot `slot`.
   SmallVector<Value> emitTile(const WorkItem &work, Value query, Value tile,
                               Value slot, ValueRange state);
-  void storeRows(const WorkItem &work, ValueRange state);
+  /// `query` is the piece's slot `number` of queries, which is released.
+  void storeRows(const WorkItem &work, Value query, Value number,
+                 ValueRange state);
+  /// The half that this CTA stores of what a pair has done.
+  void storePair(const WorkItem &work, Value query, Value number, Value out,
+                 Value lse);
+  /// Rows that are done, or columns of them from `column` on.
+  void storeOut(const ItemValues &item, Value out, Value column);
+  void storeLse(const ItemValues &item, Value lse);
 
   TileEntry &entry;
   RoleBuilder b;
@@ -157,8 +166,7 @@ void KeysAsM::emitMathRole() {
           return emitTile(work, query, b.add(work.firstTile, j),
                           b.add(firstSlot, j), state);
         });
-    ReleaseOp::create(b, q, number);
-    storeRows(work, state);
+    storeRows(work, query, number, state);
   });
 }
 
@@ -204,8 +212,33 @@ SmallVector<Value> KeysAsM::emitTile(const WorkItem &work, Value query,
   return {newO, newMax, newSum};
 }
 
-void KeysAsM::storeRows(const WorkItem &work, ValueRange state) {
+void KeysAsM::storeOut(const ItemValues &item, Value out, Value column) {
+  auto type = cast<RankedTensorType>(out.getType());
+  if (entry.outType != f32)
+    out = arith::TruncFOp::create(
+        b, RankedTensorType::get(type.getShape(), entry.outType, o.layout),
+        out);
+  StoreRowsOp::create(
+      b, out, rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getOut()),
+      item.firstRow, column, item.numRows, /*optional=*/false);
+}
+
+void KeysAsM::storeLse(const ItemValues &item, Value lse) {
+  if (!entry.store.getLse())
+    return;
+  StoreRowsOp::create(
+      b, buildLse(b, entry.store, lse),
+      rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getLse()),
+      item.firstRow, Value(), item.numRows, /*optional=*/true);
+}
+
+void KeysAsM::storeRows(const WorkItem &work, Value query, Value number,
+                        ValueRange state) {
   RankedTensorType row = s.row(f32);
+  bool pairs = entry.storePartial && entry.schedule.getCluster() == 2;
+  // Queries of the next piece may come, but not where a pair exchanges.
+  if (!pairs)
+    ReleaseOp::create(b, q, number);
   Value one = b.splat(row, 1);
   Value sum = b.reduce(Reduction::Sum, state[2], row);
   Value isEmpty =
@@ -218,19 +251,8 @@ void KeysAsM::storeRows(const WorkItem &work, ValueRange state) {
 
   const ItemValues &item = work.item;
   auto storeWhole = [&] {
-    Value rounded = out;
-    if (entry.outType != f32)
-      rounded = arith::TruncFOp::create(b, o.matrix(entry.outType), out);
-    StoreRowsOp::create(
-        b, rounded,
-        rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getOut()),
-        item.firstRow, b.index(0), item.numRows, /*optional=*/false);
-    if (!entry.store.getLse())
-      return;
-    StoreRowsOp::create(
-        b, buildLse(b, entry.store, lse),
-        rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getLse()),
-        item.firstRow, Value(), item.numRows, /*optional=*/true);
+    storeOut(item, out, b.index(0));
+    storeLse(item, lse);
   };
   if (!entry.storePartial)
     return storeWhole();
@@ -241,13 +263,63 @@ void KeysAsM::storeRows(const WorkItem &work, ValueRange state) {
     StoreRowsOp::create(b, lse, entry.storePartial.getPartialLse(), slotRow,
                         Value(), item.numRows, /*optional=*/false);
   };
-  auto filled = [](llvm::function_ref<void()> store) {
-    return [store] {
-      store();
-      return SmallVector<Value>{};
+  auto choose = [&](Value condition, llvm::function_ref<void()> yes,
+                    llvm::function_ref<void()> no) {
+    auto filled = [](llvm::function_ref<void()> store) {
+      return [store] {
+        store();
+        return SmallVector<Value>{};
+      };
     };
+    b.branch(condition, filled(yes), filled(no));
   };
-  b.branch(work.whole, filled(storeWhole), filled(storePart));
+  auto storeAlone = [&] {
+    if (pairs)
+      ReleaseOp::create(b, q, number);
+    choose(work.whole, storeWhole, storePart);
+  };
+  if (!pairs)
+    return storeAlone();
+  auto storeHalf = [&] {
+    Outline half(b, "store_half", {}, [&](ValueRange) {
+      storePair(work, query, number, out, lse);
+      return SmallVector<Value>();
+    });
+    half.call(b, {});
+  };
+  choose(PairedItemOp::create(b, entry.workList, work.index), storeHalf,
+         storeAlone);
+}
+
+void KeysAsM::storePair(const WorkItem &work, Value query, Value number,
+                        Value out, Value lse) {
+  RankedTensorType row = s.row(f32);
+  auto both = ExchangeOp::create(b, out, lse, query);
+  ReleaseOp::create(b, q, number);
+  // What the merge does with two pieces.
+  Value theirs = both.getTheirRows();
+  Value most = arith::MaximumFOp::create(
+      b, arith::MaximumFOp::create(b, lse, theirs), b.splat(row, kNoMax));
+  auto weigh = [&](Value lse) -> Value {
+    return math::Exp2Op::create(b, arith::SubFOp::create(b, lse, most));
+  };
+  Value myWeight = weigh(lse), theirWeight = weigh(theirs);
+  Value sum = arith::AddFOp::create(b, myWeight, theirWeight);
+  Value isEmpty =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, b.splat(row, 0));
+  Value one = b.splat(row, 1);
+  Value inverse = arith::DivFOp::create(b, one, b.select(isEmpty, one, sum));
+  RankedTensorType half = cast<RankedTensorType>(both.getMine().getType());
+  auto scale = [&](Value weight) {
+    return b.spread(arith::MulFOp::create(b, weight, inverse), half);
+  };
+  Value merged = arith::MulFOp::create(b, both.getMine(), scale(myWeight));
+  merged = math::FmaOp::create(b, both.getTheirs(), scale(theirWeight), merged);
+  storeOut(work.item, merged, both.getColumn());
+  b.when(b.isSame(both.getColumn(), b.index(0)), [&] {
+    storeLse(work.item,
+             arith::AddFOp::create(b, most, math::Log2Op::create(b, sum)));
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -66,7 +66,8 @@ FailureOr<func::FuncOp> mla::makePlanEntry(const TileEntry &main,
   }
   PlanOp plan = *func.getOps<PlanOp>().begin();
   b.setInsertionPointAfter(plan);
-  emitSharedPlan(b, plan, main.schedule.getRowBlocks(), *worker, lists);
+  emitSharedPlan(b, plan, main.schedule.getRowBlocks(),
+                 main.schedule.getCluster() == 2, *worker, lists);
   finishPlan(plan);
 
   // What only the work took.
@@ -119,7 +120,8 @@ LogicalResult mla::emitPlan(TileEntry &entry) {
     }
     auto work = mla_gpu::PlanWorkOp::create(
         b, loc, entry.plan, *worker, entry.schedule.getRowBlocks(),
-        entry.workList, splitList, splitCount);
+        entry.schedule.getCluster() == 2, entry.workList, splitList,
+        splitCount);
     entry.readRange = [work](OpBuilder &) mutable {
       return std::pair<Value, Value>(work.getBegin(), work.getEnd());
     };

@@ -150,6 +150,9 @@ struct ConvertTileToGPU
     }
     if (failed(emitPlan(*entry)) || failed(emit(*entry)))
       return failure();
+    if (int64_t cluster = entry->schedule.getCluster(); cluster > 1)
+      entry->func->setAttr("mla_gpu.cluster",
+                           OpBuilder(module).getI64IntegerAttr(cluster));
     for (func::FuncOp combine : ArrayRef(entries).drop_front())
       if (failed(emitCombine(combine, entry->schedule)))
         return failure();

@@ -20,6 +20,9 @@
 // have units and groups of one.) A piece is consecutive tiles of a unit, done
 // by a group; it has the same slot arithmetic for all row blocks of the unit.
 //
+// With `pairs`, where the grid has two CTAs for each unit, and lengths are near
+// to even, CTAs 2i and 2i + 1 do the halves of one, and merge them themselves.
+//
 // Limits: indices are 32 bits wide, so tiles of all units together, each with
 // one more, must be below 2^31, and so must keys of a request + block_n.
 //
@@ -52,14 +55,14 @@ struct SplitBuffers {
 /// see its part of the list afterwards. The last CTA, which has the least to
 /// do, also lists what is split, if there are buffers for that.
 void emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                    Value worker, const WorkBuffers &buffers,
+                    bool pairs, Value worker, const WorkBuffers &buffers,
                     const SplitBuffers *splits);
 
 /// Emits, for the CTAs that merge, what emitDevicePlan splits for all workers.
 /// Every CTA writes the same list, and sees it; the result is the number of its
 /// entries.
 Value emitDeviceSplits(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                       const SplitBuffers &buffers);
+                       bool pairs, const SplitBuffers &buffers);
 
 /// Where launches find a plan that they share; the last two are null where
 /// nothing is split.
@@ -71,13 +74,17 @@ struct SharedPlan {
 /// Emits, for one worker, the plan that launches share: the ops that find it,
 /// and stores of what these return.
 void emitSharedPlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                    Value worker, const SharedPlan &lists);
+                    bool pairs, Value worker, const SharedPlan &lists);
+
+/// The slot of a piece that two CTAs merge themselves.
+inline constexpr int64_t kSlotOfPair = -2;
 
 /// An entry of the work list: tiles [firstTile, firstTile + numTiles) of an
 /// item. A piece of no tiles is done too: it stores zeros and -inf.
 struct WorkItem {
   ItemValues item; ///< with the slot, where not whole
   Value whole;     ///< i1: the item's only piece
+  Value index;     ///< of the entry
   Value firstTile, numTiles;
 };
 WorkItem loadWorkItem(OpBuilder &builder, Location loc, PlanOp plan,

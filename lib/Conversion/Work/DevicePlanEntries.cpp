@@ -13,13 +13,13 @@ using namespace mlir;
 using namespace mlir::mla;
 
 void mla::emitSharedPlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                         Value worker, const SharedPlan &lists) {
+                         bool pairs, Value worker, const SharedPlan &lists) {
   Location loc = plan.getLoc();
   IndexMath ix{builder, loc};
   Value zero = ix.constant(0), one = ix.constant(1);
   auto work = mla_gpu::PlanWorkOp::create(builder, loc, plan, worker, rowBlocks,
-                                          lists.workList, lists.splitList,
-                                          lists.splitCount);
+                                          pairs, lists.workList,
+                                          lists.splitList, lists.splitCount);
   ix.store(work.getBegin(), lists.workRange, {worker, zero});
   ix.store(work.getEnd(), lists.workRange, {worker, one});
 }
@@ -38,6 +38,7 @@ WorkItem mla::loadWorkFields(OpBuilder &builder, Location loc, PlanOp plan,
   item.slot = entry.getSlot();
   item.qBase = ix.queryBase(item.request);
   work.whole = ix.less(item.slot, ix.zero);
+  work.index = index;
   work.firstTile = entry.getFirstTile();
   work.numTiles = entry.getTiles();
   return work;

@@ -166,6 +166,6 @@ void DevicePlanner::emitPackedSplits(Value index, Value before,
 }
 
 Value mla::emitDeviceSplits(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                            const SplitBuffers &buffers) {
-  return DevicePlanner(builder, plan, rowBlocks).emitSplits(buffers);
+                            bool pairs, const SplitBuffers &buffers) {
+  return DevicePlanner(builder, plan, rowBlocks, pairs).emitSplits(buffers);
 }

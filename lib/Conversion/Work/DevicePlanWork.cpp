@@ -135,6 +135,7 @@ void DevicePlanner::emitPiece(const Unit &unit, Value start, Value stop,
         ix.add(ix.mul(group, ix.constant(2)), ix.select(begins, one, zero));
     slot = ix.add(ix.mul(slot, groupSize), rank);
     Value isAll = ix.both(begins, ix.equal(high, unit.tiles));
+    slot = ix.select(isPaired, ix.constant(kSlotOfPair), slot);
     when(ix.both(exists, isHere), [&] {
       emitEntry(unit, index, low, high, ix.select(isAll, ix.constant(-1), slot),
                 buffers);
@@ -241,7 +242,7 @@ void DevicePlanner::emitEntry(const Unit &unit, Value index, Value from,
 }
 
 void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
-                         Value worker, const WorkBuffers &buffers,
+                         bool pairs, Value worker, const WorkBuffers &buffers,
                          const SplitBuffers *splits) {
   // A CTA without work writes no range below. The scan of the totals, and its
   // barrier, come in between.
@@ -249,5 +250,6 @@ void mla::emitDevicePlan(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
   Value none = ix.constant(0);
   for (int64_t bound : {0, 1})
     ix.store(none, buffers.workRange, ix.constant(bound));
-  DevicePlanner(builder, plan, rowBlocks).emitWork(worker, buffers, splits);
+  DevicePlanner(builder, plan, rowBlocks, pairs)
+      .emitWork(worker, buffers, splits);
 }

@@ -25,9 +25,12 @@ static constexpr int64_t kRowsPerMerge = 64;
 /// queries and stores partial results.
 static constexpr int64_t kTilesPerChange = 3;
 
-DevicePlanner::DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks)
+DevicePlanner::DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks,
+                             bool pairs)
     : plan(plan), ix(builder, plan.getLoc(), plan), zero(ix.zero), one(ix.one),
       rowBlocks(plan.getSplit() == SplitPolicy::RowLocal ? 1 : rowBlocks),
+      pairs(pairs && plan.getSplit() == SplitPolicy::Balanced &&
+            !plan.getQOffsets()),
       numWorkers(plan.getWorkers()) {
   emitGroups();
   // Where units are known before lengths are, so is what follows from them.
@@ -252,7 +255,7 @@ void DevicePlanner::choosePolicy() {
   Value T = totalTiles, U = totalUnits, G = groups;
   Value mean = ix.ceilDiv(T, G);
   Value meanOfRanges = ix.ceilDiv(ix.add(T, U), G);
-  isCut = ix.flag(false);
+  isCut = isPaired = ix.flag(false);
   if (isWhole()) {
     roundTo = one, extra = one, share = ix.max(meanOfRanges, one);
   } else {
@@ -284,10 +287,28 @@ void DevicePlanner::choosePolicy() {
       extra = ix.select(byCount, zero, extra);
       share = ix.select(byCount, mean, share);
     }
+    if (pairs)
+      choosePairs(isWhole, aim);
     share = ix.max(share, one);
-    isCut = ix.compare(arith::CmpIPredicate::eq, ix.either(isWhole, byCount),
-                       ix.flag(false));
+    Value isKept = ix.either(ix.either(isWhole, byCount), isPaired);
+    isCut = ix.compare(arith::CmpIPredicate::eq, isKept, ix.flag(false));
   }
+}
+
+void DevicePlanner::choosePairs(Value isWhole, Value aim) {
+  Value two = ix.constant(2);
+  Value half = ix.ceilDiv(longest, two);
+  // What a launch knows, which makes clusters then: Arguments::hasPairs.
+  Value isEven = ix.equal(ix.mul(ix.floorDiv(groups, two), two), groups);
+  Value hasTwo = ix.both(ix.equal(groupsPerUnit, two), isEven);
+  // The merge that is saved is worth some imbalance: half of the mean.
+  Value most = ix.add(aim, ix.floorDiv(aim, two));
+  isPaired = ix.both(hasTwo, ix.lessEqual(half, most));
+  Value isOther = ix.either(isWhole, byCount);
+  isPaired = ix.select(isOther, ix.flag(false), isPaired);
+  roundTo = ix.select(isPaired, ix.mul(half, two), roundTo);
+  extra = ix.select(isPaired, zero, extra);
+  share = ix.select(isPaired, half, share);
 }
 
 Value DevicePlanner::weight(const Unit &unit) {

@@ -15,6 +15,7 @@
 //   whole    unit = longest unit, share = so many units a group
 //   aligned  unit = its tiles, rounded up to pieces; share = one piece
 //   ranges   unit = its tiles + 1; share = the mean
+//   pairs    unit = two halves of the longest unit; share = one
 //   by count unit = its tiles; a piece is done where its first tile lies
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +38,7 @@ inline constexpr int64_t kRowBlocks = kFirst;
 
 class DevicePlanner {
 public:
-  DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks);
+  DevicePlanner(OpBuilder &builder, PlanOp plan, int64_t rowBlocks, bool pairs);
   /// Writes the pieces of one CTA. With `splits`, the last CTA also lists what
   /// all together split, and how many they are, by the scans of its own work.
   void emitWork(Value worker, const WorkBuffers &buffers,
@@ -64,6 +65,7 @@ private:
   void emitRatios(Value units);
   void emitTotals();
   void choosePolicy();
+  void choosePairs(Value isWhole, Value aim);
   Value leastPiece();
 
   /// Emits mla_gpu.scan; `own` is what `values` gave. `then` may be null.
@@ -140,6 +142,7 @@ private:
   ItemMath ix;
   Value zero, one;
   int64_t rowBlocks;
+  bool pairs;
   Value numWorkers;
 
   Value byCount;    ///< i1: pieces by count, not by group
@@ -156,8 +159,9 @@ private:
   Value unitsPerGroup, groupsPerUnit; ///< at most, and at least 1
 
   Value roundTo, extra, share; ///< the line
-  Value isCut;                 ///< i1: automatic, and units may be cut
-  Value myBegin, myEnd;        ///< this group's cells
+  Value isCut;          ///< i1: automatic, and units may be cut for the merge
+  Value isPaired;       ///< i1: units of two pieces are merged by their CTAs
+  Value myBegin, myEnd; ///< this group's cells
 };
 
 } // namespace mlir::mla

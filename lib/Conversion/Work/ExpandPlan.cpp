@@ -21,7 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DevicePlan.h"
+#include "DevicePlanner.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -73,7 +73,7 @@ static void expandWork(mla_gpu::PlanWorkOp op) {
   if (splits.splitList)
     splits.staging = allocateShared(b, op.getLoc(), {kMaxGroups, 8});
   emitDevicePlan(b, op.getPlan().getDefiningOp<PlanOp>(), op.getRowBlocks(),
-                 op.getWorker(), {op.getList(), range},
+                 op.getPairs(), op.getWorker(), {op.getList(), range},
                  splits.splitList ? &splits : nullptr);
   replaceBound(op, op.getEnd(), range, 1);
   replaceBound(op, op.getBegin(), range, 0);
@@ -83,9 +83,9 @@ static void expandWork(mla_gpu::PlanWorkOp op) {
 static void expandSplits(mla_gpu::PlanSplitsOp op) {
   OpBuilder b(op);
   Value staging = allocateShared(b, op.getLoc(), {kMaxGroups, 8});
-  Value count =
-      emitDeviceSplits(b, op.getPlan().getDefiningOp<PlanOp>(),
-                       op.getRowBlocks(), {op.getList(), Value(), staging});
+  Value count = emitDeviceSplits(b, op.getPlan().getDefiningOp<PlanOp>(),
+                                 op.getRowBlocks(), op.getPairs(),
+                                 {op.getList(), Value(), staging});
   op.getCount().replaceAllUsesWith(count);
   op.erase();
 }
@@ -98,6 +98,15 @@ template <typename ItemOp> static void expandItem(ItemOp op) {
     if (!field.use_empty())
       field.replaceAllUsesWith(ix.load(
           op.getList(), {op.getIndex(), ix.constant(field.getResultNumber())}));
+  op.erase();
+}
+
+static void expandPairedItem(mla_gpu::PairedItemOp op) {
+  OpBuilder b(op);
+  IndexMath ix{b, op.getLoc()};
+  Value slot =
+      ix.load(op.getList(), {op.getIndex(), ix.constant(plan_fields::kSlot)});
+  op.getPaired().replaceAllUsesWith(ix.equal(slot, ix.constant(kSlotOfPair)));
   op.erase();
 }
 
@@ -124,6 +133,8 @@ struct ExpandPlan : public mla::impl::ExpandPlanBase<ExpandPlan> {
         expandSplits(splits);
       else if (auto item = dyn_cast<mla_gpu::WorkItemOp>(op))
         expandItem(item);
+      else if (auto item = dyn_cast<mla_gpu::PairedItemOp>(op))
+        expandPairedItem(item);
       else if (auto item = dyn_cast<mla_gpu::SplitItemOp>(op))
         expandItem(item);
     });

@@ -66,6 +66,8 @@ struct KernelInfo {
     /// May start before the kernel ahead has ended: it waits for that one. The
     /// first entry does so before it reads anything.
     bool dependent = false;
+    /// CTAs of a cluster, in launches whose row blocks are done by as many.
+    int cluster = 1;
   };
   struct Entry {
     std::string symbol;
@@ -152,6 +154,10 @@ public:
   /// those of each request and KV head as a multiple of the schedule's
   /// row_blocks.
   int64_t maxItems() const;
+  /// Whether `workers` CTAs are two for each row block (and not three), and
+  /// known to be before lengths are. The plan of a schedule with cluster = 2
+  /// then may have both merge by themselves.
+  bool hasPairs(int64_t workers) const;
 
   /// Uses at most so many workers (threads, SMs); 0: all. A GPU kernel uses
   /// those that its schedule needs at least.

@@ -97,7 +97,7 @@
 // SPLIT-NEXT:      mla_gpu.grid_launch_dependents
 // SPLIT:         %[[MAIN:.*]] = arith.divui %[[CTAS]], %c2
 // SPLIT:         %[[PLAN:.*]] = mla.plan {{.*}} workers(%[[MAIN]])
-// SPLIT:         %[[COUNT:.*]] = mla_gpu.plan_splits %[[PLAN]] row_blocks = 1 to %[[SPLITS:.*]] :
+// SPLIT:         %[[COUNT:.*]] = mla_gpu.plan_splits %[[PLAN]] row_blocks = 1 pairs to %[[SPLITS:.*]] :
 // SPLIT-NOT:     mla_gpu.grid_wait
 // SPLIT:         scf.for %[[I:.*]] = {{.*}} to %[[COUNT]]
 // SPLIT:           mla_gpu.split_item %[[SPLITS]][%[[I]]]

@@ -97,6 +97,18 @@ func.func private @pv_rows_divide() attributes {
 
 // -----
 
+func.func private @cluster() attributes {
+  // expected-error @+1 {{requires a cluster of 1 or 2, but got 4}}
+  a = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 4>}
+
+// -----
+
+func.func private @cluster_splits() attributes {
+  // expected-error @+1 {{requires split = balanced with clusters, but got whole}}
+  a = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = whole, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2>}
+
+// -----
+
 func.func private @qk_keys_divide() attributes {
   // expected-error @+1 {{requires block_n to be a multiple of the keys of qk, but got 64 and 3}}
   a = #mla.schedule<host_blocks, block_m = 16, block_n = 64, split = whole, split_tiles = 16, qk = 8x3, pv = 8x2, kv = direct>}

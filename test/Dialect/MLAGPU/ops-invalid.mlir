@@ -314,3 +314,60 @@ func.func @merge_rows(%p: memref<?x?x?x64xbf16>, %l: memref<?x?x?xf32>, %out: me
     : memref<?x?x?x64xbf16>, memref<?x?x?xf32>, memref<?x?x64xbf16>, memref<?x?xf32>
   return
 }
+
+// -----
+
+#rows = #mla_gpu.mma<m = rows, instr = [64, 128, 16]>
+func.func @exchange_layout(%o: tensor<64x128xf32, #rows>, %l: tensor<64xf32, #mla_gpu.slice<dim = 1, parent = #rows>>,
+                           %t: !mla_gpu.tile<64x576xbf16, swizzle = 128>) {
+  // expected-error @+1 {{(exchange_c1) requires f32 with keys as M and a multiple of 128 columns, but got 'tensor<64x128xf32}}
+  %0:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<64x128xf32, #rows>, tensor<64xf32, #mla_gpu.slice<dim = 1, parent = #rows>>, !mla_gpu.tile<64x576xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+#keys = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>
+func.func @exchange_rows(%o: tensor<16x512xf32, #keys>, %l: tensor<32xf32, #mla_gpu.slice<dim = 1, parent = #keys>>,
+                         %t: !mla_gpu.tile<16x576xbf16, swizzle = 128>) {
+  // expected-error @+1 {{(exchange_c1) requires f32 in the slice of rows of 'tensor<16x512xf32}}
+  %0:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<16x512xf32, #keys>, tensor<32xf32, #mla_gpu.slice<dim = 1, parent = #keys>>, !mla_gpu.tile<16x576xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+#keys = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>
+func.func @exchange_room(%o: tensor<16x512xf32, #keys>, %l: tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>,
+                         %t: !mla_gpu.tile<16x512xbf16, swizzle = 128>) {
+  // expected-error @+1 {{(exchange_c2) requires a tile of at least 18432 bytes, but got 16384}}
+  %0:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<16x512xf32, #keys>, tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>, !mla_gpu.tile<16x512xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+#keys = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>
+func.func @exchange_role(%o: tensor<16x512xf32, #keys>, %l: tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>,
+                         %t: !mla_gpu.tile<16x576xbf16, swizzle = 128>) {
+  // expected-error @+1 {{(exchange_c3) requires to be in a role}}
+  %0:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<16x512xf32, #keys>, tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>, !mla_gpu.tile<16x576xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+#keys = #mla_gpu.mma<m = keys, instr = [64, 16, 16]>
+func.func private @exchange_twice(%o: tensor<16x512xf32, #keys>, %l: tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>,
+                                  %t: !mla_gpu.tile<16x576xbf16, swizzle = 128>) {
+  // expected-error @+1 {{(exchange_c3) requires to be the only one of the function, but got 2}}
+  %0:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<16x512xf32, #keys>, tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>, !mla_gpu.tile<16x576xbf16, swizzle = 128>
+  %1:4 = mla_gpu.exchange %o, %l through %t
+    : tensor<16x512xf32, #keys>, tensor<16xf32, #mla_gpu.slice<dim = 1, parent = #keys>>, !mla_gpu.tile<16x576xbf16, swizzle = 128>
+  return
+}

@@ -50,6 +50,16 @@ func.func @f(%lens: memref<?xi32>, %n: index, %yes: i1, %list: memref<?x8xi32>) 
 
 // -----
 
+func.func @f(%lens: memref<?xi32>, %n: index, %list: memref<?x8xi32>) {
+  %plan = mla.plan seq_lens(%lens : memref<?xi32>) queries(%n) workers(%n) mask(#mla.causal) heads = 16 kv_heads = 1
+    tile = 16 x 64 split = balanced split_tiles = 1
+  // expected-error @+1 {{(plan_work_c5) requires row_blocks = 1 with pairs, but got 2}}
+  %begin, %end = mla_gpu.plan_work %plan worker(%n) row_blocks = 2 pairs to %list : memref<?x8xi32>
+  return
+}
+
+// -----
+
 func.func @f(%plan: !mla.plan, %list: memref<?x8xi32>) {
   // expected-error @+1 {{(plan_splits_c1) requires an mla.plan of the function}}
   %count = mla_gpu.plan_splits %plan row_blocks = 1 to %list : memref<?x8xi32>

@@ -190,7 +190,8 @@ TargetAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   StringRef dataflow;
   int64_t blockM, blockN, splitTiles, qkRows = 0, qkKeys = 0, pvRows = 0,
-                                      pvVectors = 0, stages = 0, rowBlocks = 1;
+                                      pvVectors = 0, stages = 0, rowBlocks = 1,
+                                      cluster = 1;
   SplitPolicy split;
   KVAccess kv = KVAccess::Direct;
   CopyKind copy = CopyKind::TMA;
@@ -212,9 +213,14 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
         parseField<CopyKind>(parser, "copy", symbolizeCopyKind, "tma or gather",
                              copy))
       return {};
-    if (succeeded(parser.parseOptionalComma()) &&
-        parseEnum<PlanPolicy>(parser, "plan", symbolizePlanPolicy,
-                              "inline or shared", plan))
+    bool more = succeeded(parser.parseOptionalComma());
+    if (more && succeeded(parser.parseOptionalKeyword("cluster"))) {
+      if (parser.parseEqual() || parser.parseInteger(cluster))
+        return {};
+      more = succeeded(parser.parseOptionalComma());
+    }
+    if (more && parseEnum<PlanPolicy>(parser, "plan", symbolizePlanPolicy,
+                                      "inline or shared", plan))
       return {};
   } else if (parseBlock(parser, "qk", qkRows, qkKeys) ||
              parseField(parser, "pv", pvRows, pvVectors) ||
@@ -228,7 +234,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(
       loc, context, StringAttr::get(context, dataflow), blockM, blockN, split,
       splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv, stages, rowBlocks,
-      copy, plan);
+      copy, plan, cluster);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -244,6 +250,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", qk = " << getQkRows() << 'x' << getQkKeys()
             << ", pv = " << getPvRows() << 'x' << getPvVectors()
             << ", kv = " << stringifyKVAccess(getKv());
+  if (getCluster() != 1)
+    printer << ", cluster = " << getCluster();
   if (getPlan() != PlanPolicy::Inline)
     printer << ", plan = " << stringifyPlanPolicy(getPlan());
   printer << '>';
@@ -253,14 +261,16 @@ ScheduleAttr ScheduleAttr::withSplit(SplitPolicy split) const {
   return get(getContext(), getDataflow(), getBlockM(), getBlockN(), split,
              getSplitTiles(), getQkRows(), getQkKeys(), getPvRows(),
              getPvVectors(), getKv(), getStages(), getRowBlocks(), getCopy(),
-             getPlan());
+             getPlan(), split == SplitPolicy::Balanced ? getCluster() : 1);
 }
 
-LogicalResult ScheduleAttr::verify(
-    llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr dataflow,
-    int64_t blockM, int64_t blockN, SplitPolicy split, int64_t splitTiles,
-    int64_t qkRows, int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
-    KVAccess kv, int64_t stages, int64_t rowBlocks, CopyKind copy, PlanPolicy) {
+LogicalResult
+ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                     StringAttr dataflow, int64_t blockM, int64_t blockN,
+                     SplitPolicy split, int64_t splitTiles, int64_t qkRows,
+                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
+                     KVAccess kv, int64_t stages, int64_t rowBlocks,
+                     CopyKind copy, PlanPolicy, int64_t cluster) {
   using Field = std::pair<StringRef, int64_t>;
   SmallVector<Field> fields = {
       {"block_m", blockM}, {"block_n", blockN}, {"split_tiles", splitTiles}};
@@ -276,6 +286,11 @@ LogicalResult ScheduleAttr::verify(
     if (value <= 0)
       return emitError() << "requires a positive " << name << ", but got "
                          << value;
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "requires a cluster of 1 or 2, but got " << cluster;
+  if (cluster != 1 && split != SplitPolicy::Balanced)
+    return emitError() << "requires split = balanced with clusters, but got "
+                       << stringifySplitPolicy(split);
   if (!isHost)
     return success();
   for (auto [name, rows] : {std::pair{"qk", qkRows}, {"pv", pvRows}})

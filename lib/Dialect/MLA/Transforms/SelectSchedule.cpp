@@ -33,7 +33,7 @@ ScheduleAttr withSharedPlan(ScheduleAttr schedule) {
       schedule.getContext(), schedule.getDataflow().getValue(),
       schedule.getBlockM(), schedule.getBlockN(), schedule.getSplit(),
       schedule.getSplitTiles(), schedule.getStages(), schedule.getRowBlocks(),
-      schedule.getCopy(), PlanPolicy::Shared);
+      schedule.getCopy(), PlanPolicy::Shared, schedule.getCluster());
 }
 
 struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {

@@ -43,6 +43,10 @@ static LogicalResult verifyPlan(Op op, StringRef prefix) {
                                << "_c2) requires a positive row_blocks, but "
                                   "got "
                                << int64_t(op.getRowBlocks());
+  if (op.getPairs() && int64_t(op.getRowBlocks()) != 1)
+    return op.emitOpError("(")
+           << prefix << "_c5) requires row_blocks = 1 with pairs, but got "
+           << int64_t(op.getRowBlocks());
   if (!isa<func::FuncOp>(op->getParentOp()))
     return op.emitOpError("(")
            << prefix
@@ -62,6 +66,9 @@ LogicalResult PlanSplitsOp::verify() {
 }
 LogicalResult WorkItemOp::verify() {
   return verifyList(*this, getList(), "work_item_c1");
+}
+LogicalResult PairedItemOp::verify() {
+  return verifyList(*this, getList(), "paired_item_c1");
 }
 LogicalResult SplitItemOp::verify() {
   return verifyList(*this, getList(), "split_item_c1");
@@ -85,6 +92,10 @@ void WorkItemOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
                        "tiles",   "slot",    "keys",      "queries"};
   for (auto [result, name] : llvm::zip_equal(getResults(), names))
     setName(result, name);
+}
+
+void PairedItemOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getPaired(), "paired");
 }
 
 void SplitItemOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

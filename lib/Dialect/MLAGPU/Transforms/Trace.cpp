@@ -165,7 +165,7 @@ bool Tracer::Impl::isRelevant(Region &region) {
                       return WalkResult::interrupt();
                     return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp,
                                TMALoadOp, GatherOp, LoadSharedOp, StoreSharedOp,
-                               ClearRowsOp, MmaOp, MmaWaitOp>(op)
+                               ClearRowsOp, ExchangeOp, MmaOp, MmaWaitOp>(op)
                                ? WalkResult::interrupt()
                                : WalkResult::advance();
                   })
@@ -333,6 +333,11 @@ LogicalResult Tracer::Impl::runOp(Operation &op) {
       })
       .Case([&](ClearRowsOp clear) {
         return access(op, clear.getTile(), /*writes=*/true);
+      })
+      // The other CTA writes, but within this one's hold.
+      .Case([&](ExchangeOp exchange) {
+        counts.compute(op);
+        return access(op, exchange.getTile(), /*writes=*/true);
       })
       .Case([&](LoadSharedOp load) {
         return access(op, load.getTile(), /*writes=*/false);

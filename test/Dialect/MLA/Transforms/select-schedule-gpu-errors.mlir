@@ -74,6 +74,39 @@ func.func @block_m(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %ta
 
 // -----
 
+func.func @row_blocks_of_pairs(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                               %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  // expected-error @+1 {{row_blocks = 1 is required with clusters, but got 2}}
+  mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x64x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+    schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 2, copy = tma, cluster = 2>
+  return
+}
+
+// -----
+
+func.func @room_of_pairs(%q: memref<?x?x16x512xbf16>, %k: memref<?x64x1x512xbf16>, %table: memref<?x?xi32>,
+                         %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  // expected-error @+1 {{cluster = 1 is required where the queries' place does not hold half of the rows' output, but got 2}}
+  mla.decode q(%q : memref<?x?x16x512xbf16>) k(%k : memref<?x64x1x512xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x16x512xbf16>) head_dim_v = 512
+    schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2>
+  return
+}
+
+// -----
+
+func.func @pairs_of_many_rows(%q: memref<?x?x128x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                              %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x128x512xbf16>) {
+  // expected-error @+1 {{cluster = 1 is required with rows as M, but got 2}}
+  mla.decode q(%q : memref<?x?x128x576xbf16>) k(%k : memref<?x64x1x576xbf16>) table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>) scale(%scale : f32) out(%out : memref<?x?x128x512xbf16>) head_dim_v = 512
+    schedule = #mla.schedule<rows_as_m, block_m = 64, block_n = 64, split = balanced, split_tiles = 1, stages = 3, row_blocks = 1, copy = tma, cluster = 2>
+  return
+}
+
+// -----
+
 func.func @stages(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
                   %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   // expected-error @+1 {{2 stages fit the shared memory at the most, but got 3}}

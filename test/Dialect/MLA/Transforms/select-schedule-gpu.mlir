@@ -8,7 +8,7 @@
 // The lowest tile that holds all rows, as long as few are enough; then blocks of 64 rows, side by side while there are few.
 
 // CHECK-LABEL: @heads16
-// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma>
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2>
 // TWO-LABEL:   @heads16
 // TWO:           schedule = #mla.schedule<keys_as_m, block_m = 32,
 // FOUR-LABEL:  @heads16
@@ -53,7 +53,7 @@ func.func @heads160(%q: memref<?x?x160x576xbf16>, %k: memref<?x64x1x576xbf16>, %
 // Few rows of each of several KV heads; narrow keys leave room for more stages.
 
 // CHECK-LABEL: @narrow
-// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 8, {{.*}} stages = 4, row_blocks = 1, copy = tma>
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 8, {{.*}} stages = 4, row_blocks = 1, copy = tma, cluster = 2>
 func.func @narrow(%q: memref<?x?x8x192xf16>, %k: memref<?x?x2x192xf16>, %lens: memref<?xi32>, %scale: f32,
                   %out: memref<?x?x8x128xf16>) {
   mla.decode q(%q : memref<?x?x8x192xf16>) k(%k : memref<?x?x2x192xf16>)
@@ -153,7 +153,7 @@ func.func @heads64_pages_of_16(%q: memref<?x?x64x576xbf16>, %k: memref<?x16x1x57
 // Row by row: pages of other sizes, and strides that are not known.
 
 // CHECK-LABEL: @odd_pages
-// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather>
+// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather, cluster = 2>
 func.func @odd_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x24x1x576xbf16>, %table: memref<?x?xi32>,
                      %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x24x1x576xbf16>) table(%table : memref<?x?xi32>)
@@ -164,7 +164,7 @@ func.func @odd_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x24x1x576xbf16>, %
 // -----
 
 // CHECK-LABEL: @strides
-// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather>
+// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather, cluster = 2>
 !k = memref<?x64x1x576xbf16, strided<[?, 576, 576, 1]>>
 func.func @strides(%q: memref<?x?x16x576xbf16>, %k: !k, %table: memref<?x?xi32>,
                    %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {

@@ -269,6 +269,28 @@ func.func @read_after_release() {
 
 // -----
 
+// The other CTA of the cluster writes as long as this one holds the slot.
+func.func @exchange_after_release(%o: tensor<16x512xf32, #mla_gpu.mma<m = keys, instr = [64, 16, 16]>>,
+                                  %l: tensor<16xf32, #mla_gpu.slice<dim = 1, parent = <m = keys, instr = [64, 16, 16]>>>) {
+  %c0 = arith.constant 0 : index
+  %s = mla_gpu.alloc : !mla_gpu.smem<1x16x576xbf16>
+  %0 = mla_gpu.pipeline %s[0:576] writer(threads) from("a") to("b") : !mla_gpu.smem<1x16x576xbf16>
+  mla_gpu.warp_specialize
+  role "b" warps(4) {
+    %t = mla_gpu.wait %0[%c0] : !mla_gpu.pipeline<1, !mla_gpu.tile<16x576xbf16>>
+    mla_gpu.release %0[%c0] : !mla_gpu.pipeline<1, !mla_gpu.tile<16x576xbf16>>
+    // expected-error @+1 {{(protocol_c4) of role 'b' writes slot 0 after it let it go}}
+    %x:4 = mla_gpu.exchange %o, %l through %t
+      : tensor<16x512xf32, #mla_gpu.mma<m = keys, instr = [64, 16, 16]>>,
+        tensor<16xf32, #mla_gpu.slice<dim = 1, parent = <m = keys, instr = [64, 16, 16]>>>, !mla_gpu.tile<16x576xbf16>
+  }
+  role "a" warps(4) {
+  }
+  return
+}
+
+// -----
+
 func.func @write_after_commit(%m: !mla_gpu.tensor_map<?x64xbf16, box = 64x64>) {
   %c0 = arith.constant 0 : index
   %s = mla_gpu.alloc : !mla_gpu.smem<2x64x64xbf16>

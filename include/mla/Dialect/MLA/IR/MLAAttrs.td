@@ -124,9 +124,11 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `stages` | tiles of keys that a CTA holds in shared memory |
     | `row_blocks` | CTAs side by side that do neighbouring row blocks of a request, and so share its keys through L2 |
     | `copy` | `tma`: boxes of whole tiles, or of the rows of a tile that one page has; `gather`: row by row, for pages and strides that TMA cannot take |
+    | `cluster` | 1, and not written: CTAs are launched one by one; 2: where a launch has so many row blocks that two CTAs do one, these are a cluster, and merge their halves through shared memory |
     | `plan` | `inline`, and not written: each launch plans for itself; `shared`: an entry of its own, before all others, writes lists that all launches with the same lengths may read |
 
-    `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks`, `copy` and `plan` for a GPU.
+    `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks`, `copy`,
+    `cluster` and `plan` for a GPU.
 
     Example:
     ```mlir
@@ -145,7 +147,7 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     "int64_t":$split_tiles, "int64_t":$qk_rows, "int64_t":$qk_keys,
     "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv,
     "int64_t":$stages, "int64_t":$row_blocks, EnumParameter<MLA_CopyKind>:$copy,
-    EnumParameter<MLA_PlanPolicy>:$plan);
+    EnumParameter<MLA_PlanPolicy>:$plan, "int64_t":$cluster);
   let builders = [
     // For a CPU.
     AttrBuilder<(ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
@@ -155,24 +157,26 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
                      "int64_t":$pv_vectors, "KVAccess":$kv), [{
       return $_get($_ctxt, dataflow, block_m, block_n, split, split_tiles,
                    qk_rows, qk_keys, pv_rows, pv_vectors, kv, /*stages=*/0,
-                   /*row_blocks=*/1, CopyKind::TMA, PlanPolicy::Inline);
+                   /*row_blocks=*/1, CopyKind::TMA, PlanPolicy::Inline,
+                   /*cluster=*/1);
     }]>,
     // For a GPU.
     AttrBuilder<(ins "::llvm::StringRef":$dataflow, "int64_t":$block_m,
                      "int64_t":$block_n, "SplitPolicy":$split,
                      "int64_t":$split_tiles, "int64_t":$stages,
                      "int64_t":$row_blocks, "CopyKind":$copy,
-                     CArg<"PlanPolicy", "PlanPolicy::Inline">:$plan), [{
+                     CArg<"PlanPolicy", "PlanPolicy::Inline">:$plan,
+                     CArg<"int64_t", "1">:$cluster), [{
       return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, dataflow), block_m,
                    block_n, split, split_tiles, 0, 0, 0, 0, KVAccess::Direct,
-                   stages, row_blocks, copy, plan);
+                   stages, row_blocks, copy, plan, cluster);
     }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Has stages of shared memory; register blocks otherwise.
     bool isGPU() const { return getStages() > 0; }
-    /// The same with another split policy.
+    /// The same with another split policy; without clusters unless balanced.
     ScheduleAttr withSplit(SplitPolicy split) const;
   }];
 }
@@ -211,12 +215,14 @@ def MLA_Launch : MLA_Attr<"Launch", "launch"> {
     CTAs of `threads` with `shared_bytes` of dynamic shared memory, `ctas_per_worker` for
     each worker; there are as many workers as the device has SMs. `dependent`: the code
     waits for the kernel before it where it must, so it may start early; of the first
-    entry, before it reads anything.
+    entry, before it reads anything. `cluster`, not written if 1: CTAs of a cluster, in
+    launches with that many CTAs for each row block, which divide its keys.
 
     Example: `#mla.launch<threads = 192, shared_bytes = 169984, ctas_per_worker = 1, dependent = true>`
   }];
   let parameters = (ins "int64_t":$threads, "int64_t":$shared_bytes,
-                        "int64_t":$ctas_per_worker, "bool":$dependent);
+                        "int64_t":$ctas_per_worker, "bool":$dependent,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

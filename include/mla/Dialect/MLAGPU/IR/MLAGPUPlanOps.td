@@ -32,6 +32,10 @@ def MLAGPU_PlanWorkOp : MLAGPU_PlanOp<"plan_work", [AttrSizedOperandSegments]> {
     `row_blocks` CTAs side by side do neighbouring row blocks of one request, so that
     they share its keys through L2.
 
+    With `pairs`, where there are CTAs for two pieces of each row block and lengths are
+    near to even, CTAs 2i and 2i + 1 do the two halves of one, which they merge by
+    themselves (`mla_gpu.exchange`).
+
     With `splits` the last CTA, which has the least to do, also lists what
     `mla_gpu.plan_splits` would, and their number: for those that merge and could not find
     it before the CTAs that work end.
@@ -52,13 +56,16 @@ def MLAGPU_PlanWorkOp : MLAGPU_PlanOp<"plan_work", [AttrSizedOperandSegments]> {
     * (plan_work_c2) the list has 8 fields an entry, and `row_blocks` is positive.
     * (plan_work_c3) is outside of roles, loops and branches.
     * (plan_work_c4) the list of splits has 8 fields an entry, too.
+    * (plan_work_c5) `pairs` is given with row_blocks = 1.
   }];
   let arguments = (ins MLA_PlanType:$plan, Index:$worker, I64Attr:$row_blocks,
+                       UnitAttr:$pairs,
                        MLAGPU_List:$list, Optional<MLAGPU_List>:$split_list,
                        Optional<MLAGPU_List>:$split_count);
   let results = (outs Index:$begin, Index:$end);
   let assemblyFormat = [{
-    $plan `worker` `(` $worker `)` `row_blocks` `=` $row_blocks `to` $list
+    $plan `worker` `(` $worker `)` `row_blocks` `=` $row_blocks (`pairs` $pairs^)?
+    `to` $list
     (`splits` `(` $split_list^ `,` $split_count `:` type($split_list) `,`
     type($split_count) `)`)? attr-dict `:` type($list)
   }];
@@ -86,11 +93,13 @@ def MLAGPU_PlanSplitsOp : MLAGPU_PlanOp<"plan_splits"> {
     * (plan_splits_c1) the plan is an `mla.plan` of the function.
     * (plan_splits_c2) the list has 8 fields an entry, and `row_blocks` is positive.
     * (plan_splits_c3) is outside of roles, loops and branches.
+    * (plan_splits_c5) `pairs` is given with row_blocks = 1.
   }];
-  let arguments = (ins MLA_PlanType:$plan, I64Attr:$row_blocks, MLAGPU_List:$list);
+  let arguments = (ins MLA_PlanType:$plan, I64Attr:$row_blocks,
+                       UnitAttr:$pairs, MLAGPU_List:$list);
   let results = (outs Index:$count);
   let assemblyFormat = [{
-    $plan `row_blocks` `=` $row_blocks `to` $list attr-dict `:` type($list)
+    $plan `row_blocks` `=` $row_blocks (`pairs` $pairs^)? `to` $list attr-dict `:` type($list)
   }];
 }
 
@@ -105,7 +114,8 @@ def MLAGPU_WorkItemOp : MLAGPU_ItemOp<"work_item"> {
     `tiles` tiles of keys from `first_tile` on (counted from the request's first key) for
     the row block that begins at packed row `first_row` of a request and KV head. The
     results go to `slot` of the partial results, or, where that is -1 and this is
-    the row block's only piece, to its output. Without tiles, `tiles` = 0, there is a
+    the row block's only piece, to its output. (Of half of a pair it is -2, see
+    `mla_gpu.paired_item`.) Without tiles, `tiles` = 0, there is a
     result too: zeros and -inf. `keys` and `queries` are the lengths of the request.
 
     Only fields that are used are loaded.
@@ -124,6 +134,27 @@ def MLAGPU_WorkItemOp : MLAGPU_ItemOp<"work_item"> {
   }];
   let results = (outs Index:$request, Index:$kv_head, Index:$first_row,
     Index:$first_tile, Index:$tiles, Index:$slot, Index:$keys, Index:$queries);
+}
+
+def MLAGPU_PairedItemOp : MLAGPU_ItemOp<"paired_item"> {
+  let summary = "whether an entry of a work list is half of a pair";
+  let description = [{
+    The other half is that of the CTA's neighbour in the cluster, which comes to it, too,
+    and both have nothing else to do: they merge it by `mla_gpu.exchange`. Only of lists
+    that `mla_gpu.plan_work` made with `pairs`.
+
+    Example:
+    ```mlir
+    func.func @f(%list: memref<?x8xi32>, %i: index) {
+      %paired = mla_gpu.paired_item %list[%i] : memref<?x8xi32>
+      return
+    }
+    ```
+
+    Constraints:
+    * (paired_item_c1) the list has 8 fields an entry.
+  }];
+  let results = (outs I1:$paired);
 }
 
 def MLAGPU_SplitItemOp : MLAGPU_ItemOp<"split_item"> {

@@ -364,6 +364,48 @@ def MLAGPU_IotaOp : MLAGPU_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def MLAGPU_ExchangeOp : MLAGPU_Op<"exchange", [InferTypeOpAdaptor]> {
+  let summary = "the two CTAs of a cluster give each other half of a matrix";
+  let description = [{
+    Both CTAs come here, with values of the same rows. Each keeps the half of its
+    columns that has its number in the cluster, gets the same half of the other's
+    (`theirs`), and all that the other has a row (`their_rows`); `column` is the half's
+    first column. `through` is a tile of as many bytes as come, which the role holds and
+    does not need any more: the other CTA writes there.
+
+    Example:
+    ```mlir
+    func.func @f(%o: tensor<16x512xf32, #mla_gpu.mma<m = keys, instr = [64, 16, 16]>>,
+                 %lse: tensor<16xf32, #mla_gpu.slice<dim = 1, parent = <m = keys, instr = [64, 16, 16]>>>) {
+      %scratch = mla_gpu.alloc : !mla_gpu.tile<16x576xbf16, swizzle = 128>
+      mla_gpu.warp_specialize
+      role "math" warps(4) {
+        %mine, %theirs, %their_lse, %column = mla_gpu.exchange %o, %lse through %scratch
+          : tensor<16x512xf32, #mla_gpu.mma<m = keys, instr = [64, 16, 16]>>,
+            tensor<16xf32, #mla_gpu.slice<dim = 1, parent = <m = keys, instr = [64, 16, 16]>>>,
+            !mla_gpu.tile<16x576xbf16, swizzle = 128>
+      }
+      return
+    }
+    ```
+
+    Constraints:
+    * (exchange_c1) the value is rows x columns of f32 in an `#mla_gpu.mma` layout with keys
+      as M, a multiple of 128 columns; `rows` is f32 in its slice.
+    * (exchange_c2) the tile has 4 bytes for each element that comes: half of the matrix,
+      and a value a row for each of the 32 threads that share it.
+    * (exchange_c3) is in a role, once in the function, and runs once in a launch.
+  }];
+  let arguments = (ins MLAGPU_Tensor:$value, MLAGPU_Tensor:$rows, MLAGPU_TileType:$tile);
+  let results = (outs MLAGPU_Tensor:$mine, MLAGPU_Tensor:$theirs,
+                      MLAGPU_Tensor:$their_rows, Index:$column);
+  let assemblyFormat = [{
+    $value `,` $rows `through` $tile attr-dict
+    `:` type($value) `,` type($rows) `,` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
 def MLAGPU_ConvertLayoutOp : MLAGPU_Op<"convert_layout", [Pure]> {
   let summary = "the same values, held by other threads";
   let description = [{
