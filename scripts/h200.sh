@@ -6,7 +6,7 @@
 #   info       the machine, and a first decode
 #   quick      verify --quick
 #   verify     the whole suite against the reference
-#   runtime    verify-runtime and bench-runtime: launches and kernels of the
+#   runtime    verify-runtime and bench --runtime: launches and kernels of the
 #              C interface
 #   bench      all configurations of bench/peers.json
 #   compile    cold compilations by stage, entries one after the other and side
@@ -82,7 +82,7 @@ for step in "${@:-verify bench}"; do
       run verify-runtime 400 "$tool" verify-runtime --json "$out/verify-runtime.json"
       cut -c1-200 "$out/verify-runtime.log"
       for target in host cuda; do
-        run "bench-runtime-$target" 120 "$tool" bench-runtime --target "$target" --json "$out/bench-runtime-$target.json"
+        run "bench-runtime-$target" 120 "$tool" bench --runtime --target "$target" --json "$out/bench-runtime-$target.json"
         cut -c1-160 "$out/bench-runtime-$target.log"
       done
       ;;

@@ -9,7 +9,7 @@
 #ifndef MLA_LIB_ORACLE_ELEMENTS_H
 #define MLA_LIB_ORACLE_ELEMENTS_H
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 
 #include <cstdint>
 

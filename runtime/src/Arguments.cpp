@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Kernel.h"
 #include "MaskRange.h"
 #include "mla/Target/Contained.h"
-#include "mla_jit/Kernel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 #ifndef MLA_JIT_SRC_COMPILER_H
 #define MLA_JIT_SRC_COMPILER_H
 
-#include "mla_jit/Engine.h"
+#include "Engine.h"
 
 #include <mutex>
 

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mla_jit/Engine.h"
+#include "Engine.h"
 #include "Assemble.h"
 #include "CudaKernel.h"
 #include "EngineState.h"
+#include "Failure.h"
 #include "HostKernel.h"
 #include "Processors.h"
 
@@ -317,6 +318,10 @@ llvm::Error Engine::isSupported(const Spec &spec) {
 
 llvm::Expected<std::shared_ptr<Kernel>>
 Engine::prepare(const std::string &mlir, const std::string &name) {
+  if (state->store.currentPolicy() == JITPolicy::Forbid)
+    return fail(FailureKind::Forbidden,
+                "the policy forbids to compile, as kernels of MLIR text always "
+                "are");
   auto kernel = state->load(state->request(mlir, name));
   if (!kernel)
     return kernel.takeError();

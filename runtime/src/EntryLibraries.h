@@ -15,8 +15,8 @@
 #ifndef MLA_JIT_SRC_ENTRYLIBRARIES_H
 #define MLA_JIT_SRC_ENTRYLIBRARIES_H
 
+#include "Kernel.h"
 #include "cuda/Library.h"
-#include "mla_jit/Kernel.h"
 
 namespace mla_jit {
 

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Failure.h"
+#include "Engine.h"
 #include "cuda/Error.h"
 #include "mla/Target/Contained.h"
-#include "mla_jit/Engine.h"
 
 namespace mla_jit {
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mla_jit/Kernel.h"
+#include "Kernel.h"
+#include "Engine.h"
 #include "Failure.h"
 #include "KernelState.h"
-#include "mla_jit/Engine.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using llvm::createStringError;

@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_SRC_KERNELDESCRIPTION_H
 #define MLA_JIT_SRC_KERNELDESCRIPTION_H
 
-#include "mla_jit/Kernel.h"
+#include "Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mla_jit {

@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_SRC_KERNELINFOFORMAT_H
 #define MLA_JIT_SRC_KERNELINFOFORMAT_H
 
-#include "mla_jit/Kernel.h"
+#include "Kernel.h"
 
 namespace mla_jit {
 

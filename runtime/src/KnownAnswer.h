@@ -15,8 +15,8 @@
 #ifndef MLA_JIT_SRC_KNOWNANSWER_H
 #define MLA_JIT_SRC_KNOWNANSWER_H
 
-#include "mla_jit/Kernel.h"
-#include "mla_jit/Spec.h"
+#include "Kernel.h"
+#include "mla/Problem/Spec.h"
 
 #include <optional>
 #include <string>

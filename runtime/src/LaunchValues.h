@@ -15,7 +15,7 @@
 #ifndef MLA_JIT_SRC_LAUNCHVALUES_H
 #define MLA_JIT_SRC_LAUNCHVALUES_H
 
-#include "mla_jit/Kernel.h"
+#include "Kernel.h"
 
 namespace mla_jit {
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanRecords.h"
-#include "mla_jit/Engine.h"
+#include "Engine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

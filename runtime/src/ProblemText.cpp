@@ -22,22 +22,6 @@ using llvm::formatv;
 
 namespace mla_jit {
 
-std::string_view toString(KVLayout layout) {
-  switch (layout) {
-  case KVLayout::Dense:
-    return "dense";
-  case KVLayout::Paged:
-    return "paged";
-  case KVLayout::CSR:
-    return "csr";
-  }
-  return "unknown";
-}
-
-std::string_view toString(Operation operation) {
-  return operation == Operation::Decode ? "decode" : "merge";
-}
-
 static llvm::Error checkSymbol(llvm::StringRef symbol) {
   constexpr size_t kMaxLength = 64;
   bool isName =

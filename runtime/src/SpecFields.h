@@ -15,7 +15,7 @@
 #ifndef MLA_JIT_SRC_SPECFIELDS_H
 #define MLA_JIT_SRC_SPECFIELDS_H
 
-#include "mla_jit/Spec.h"
+#include "mla/Problem/Spec.h"
 
 namespace mla_jit {
 

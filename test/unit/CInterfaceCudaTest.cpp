@@ -229,6 +229,38 @@ TEST_F(CInterfaceCudaTest, SharedMemory) {
   EXPECT_TRUE(engineOf(0).prepare(gpuSpec()));
 }
 
+TEST_F(CInterfaceCudaTest, DevicesSayWhatTheyAre) {
+  mla::Engine engine = engineOf(1);
+  auto device = engine.device();
+  ASSERT_TRUE(device) << device.status().message();
+  EXPECT_STREQ(device->name, "Fake H200");
+  EXPECT_STREQ(device->chip, "sm_90a");
+  EXPECT_STREQ(device->driver, "CUDA 12.3");
+  EXPECT_EQ(device->num_sms, 132);
+  EXPECT_EQ(device->shared_bytes, 232448);
+  auto target = engine.target();
+  ASSERT_TRUE(target) << target.status().message();
+  EXPECT_STREQ(target->name, "sm_90a");
+  EXPECT_EQ(target->num_workers, 132);
+}
+
+// Copies on the host, whatever the kernel runs on.
+TEST_F(CInterfaceCudaTest, ContentsAreCheckedOnTheHost) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  EXPECT_EQ(kernel->info()->is_gpu, 1);
+  GPUStep step;
+  int32_t length = 65, table[4] = {3, 0, -1, -1};
+  step.args.seq_lens.data = &length;
+  step.args.table.data = table;
+  mla::Status status = kernel->check(step.args);
+  EXPECT_TRUE(status) << status.message();
+  length = 129; // a third page
+  EXPECT_STREQ(kernel->check(step.args)->argument, "table");
+  EXPECT_TRUE(fake->launches.empty());
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules once a step
 //===----------------------------------------------------------------------===//

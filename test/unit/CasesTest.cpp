@@ -32,18 +32,18 @@ INSTANTIATE_TEST_SUITE_P(Theme, CasesTest, testing::ValuesIn(kThemes),
                          });
 
 TEST_P(CasesTest, Pass) {
-  Engine engine;
+  auto engine = llvm::cantFail(PublicEngine::create(Machine()));
   VerifyOptions options;
   options.filter = GetParam();
   std::string table;
   llvm::raw_string_ostream stream(table);
-  auto passed = runVerify(engine, options, stream);
+  auto passed = runVerify(*engine, options, stream);
   ASSERT_TRUE(bool(passed)) << llvm::toString(passed.takeError());
   EXPECT_TRUE(*passed) << table;
 }
 
 static std::string listOf(const char *filter, bool quick = false) {
-  Engine engine;
+  auto engine = llvm::cantFail(PublicEngine::create(Machine()));
   VerifyOptions options;
   options.filter = filter;
   options.list = true;
@@ -51,7 +51,7 @@ static std::string listOf(const char *filter, bool quick = false) {
   options.randomCases = 0;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto listed = runVerify(engine, options, stream);
+  auto listed = runVerify(*engine, options, stream);
   return listed ? text : llvm::toString(listed.takeError());
 }
 

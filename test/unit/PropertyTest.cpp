@@ -22,7 +22,7 @@ class PropertyTest : public testing::TestWithParam<uint64_t> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, PropertyTest, testing::Values(20, 21, 22));
 
 TEST_P(PropertyTest, RandomProblemsMatchTheOracle) {
-  Engine engine;
+  auto engine = llvm::cantFail(PublicEngine::create(Machine()));
   VerifyOptions options;
   options.filter = "random";
   options.seed = GetParam();
@@ -30,13 +30,13 @@ TEST_P(PropertyTest, RandomProblemsMatchTheOracle) {
   RecordProperty("seed", std::to_string(options.seed));
   std::string table;
   llvm::raw_string_ostream stream(table);
-  auto passed = runVerify(engine, options, stream);
+  auto passed = runVerify(*engine, options, stream);
   ASSERT_TRUE(bool(passed)) << llvm::toString(passed.takeError());
   EXPECT_TRUE(*passed) << "seed " << options.seed << "\n" << table;
 }
 
 TEST(RandomCasesTest, DependOnSeedAndNumberOnly) {
-  Engine engine;
+  auto engine = llvm::cantFail(PublicEngine::create(Machine()));
   auto list = [&](const char *filter, uint64_t seed, int count) {
     VerifyOptions options;
     options.filter = filter;
@@ -45,7 +45,7 @@ TEST(RandomCasesTest, DependOnSeedAndNumberOnly) {
     options.randomCases = count;
     std::string text;
     llvm::raw_string_ostream stream(text);
-    EXPECT_TRUE(llvm::cantFail(runVerify(engine, options, stream)));
+    EXPECT_TRUE(llvm::cantFail(runVerify(*engine, options, stream)));
     return text;
   };
   EXPECT_EQ(list("random.3", 5, 4), list("random.3", 5, 50));

@@ -10,8 +10,8 @@
 #ifndef MLA_TEST_UNIT_SMALLKERNEL_H
 #define MLA_TEST_UNIT_SMALLKERNEL_H
 
+#include "../../runtime/src/Engine.h"
 #include "mla/Inputs/Generate.h"
-#include "mla_jit/Engine.h"
 
 #include "gtest/gtest.h"
 

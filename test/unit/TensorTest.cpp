@@ -1,4 +1,5 @@
-//===- TensorTest.cpp - Tests of mla_jit/Tensor.h -------------------------===//
+//===- TensorTest.cpp -----------------------------------------------------===//
+//--------------------------===//
 //
 // Part of the mla-jit project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 
 #include "gtest/gtest.h"
 

@@ -6,74 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-// mla-jit bench: times of decode shapes against what the machine can do.
+//
+// mla-jit bench: times of decodes against what the machine can do, of
+// compilations, and of the runtime.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BenchCompile.h"
 #include "BenchPeers.h"
-#include "Execution.h"
+#include "BenchShapes.h"
 #include "Files.h"
 #include "Flags.h"
-#include "Peaks.h"
+#include "RuntimeReport.h"
 
-#include "mla/Inputs/Models.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <numeric>
 
 using namespace llvm;
 
 namespace mla_jit {
 
 namespace {
-
-/// A shape by its name in the field: b4q1h16s4096 is 4 requests of 1 query, 16
-/// heads and 4096 keys.
-struct Shape {
-  std::string name;
-  int64_t batch = 0, queries = 0, heads = 0, keys = 0;
-};
-
-struct Row {
-  Shape shape;
-  std::string cpu, schedule;
-  Times launch;
-  double compileSeconds, gbytes, gflop;
-  Peaks peaks;
-
-  double gbytesPerSecond() const { return gbytes / launch.median; }
-  double gflopsPerSecond() const { return gflop / launch.median; }
-  /// Of the peak, which is itself the best of its runs.
-  double bestShareOfFMA() const { return gflop / launch.best / peaks.gflops; }
-  double shareOfRead() const {
-    return gbytesPerSecond() / peaks.gbytesPerSecond;
-  }
-  double shareOfFMA() const { return gflopsPerSecond() / peaks.gflops; }
-};
-
-Expected<Shape> parseShape(StringRef text) {
-  Shape shape;
-  shape.name = text.str();
-  StringRef rest = text;
-  for (auto [letter, value] : {std::pair{"b", &shape.batch},
-                               {"q", &shape.queries},
-                               {"h", &shape.heads},
-                               {"s", &shape.keys}})
-    if (!rest.consume_front(letter) || rest.consumeInteger(10, *value) ||
-        *value <= 0)
-      return usageError("--shapes requires names like b4q1h16s4096 (requests, "
-                        "queries, heads, "
-                        "keys), but got '" +
-                        text + "'");
-  if (!rest.empty())
-    return usageError("--shapes has '" + rest + "' behind the shape in '" +
-                      text + "'");
-  return shape;
-}
 
 class BenchCommand : public Command {
 public:
@@ -93,7 +45,12 @@ public:
             "against reads and products that are measured first.\n\n"
             "With --compile: how long it takes to make a kernel, by stage, "
             "without the\n"
-            "driver's cache.") {}
+            "driver's cache.\n\n"
+            "With --runtime: what a host application pays beside the kernels, "
+            "through the C\n"
+            "interface: kernels that are in memory, on disk or nowhere, launch "
+            "calls, the\n"
+            "library. A goal that is missed is marked.") {}
 
   StringRef examples() const override {
     return "\nExamples:\n"
@@ -102,10 +59,13 @@ public:
            "  mla-jit bench --host-cpus native,x86-64-v3 --workers 1\n"
            "  mla-jit bench --target cuda --configs bench/peers.json --only "
            "h128\n"
-           "  mla-jit bench --target cuda --compile\n";
+           "  mla-jit bench --target cuda --compile\n"
+           "  mla-jit bench --target cuda --runtime --json runtime.json\n";
   }
 
   Error run() override {
+    if (!load.empty())
+      return timeLibraryLoad(load);
     if (!json.empty())
       if (Error error = checkWritable("--json", json))
         return error;
@@ -114,13 +74,15 @@ public:
       return options.takeError();
     if (compile)
       return runCompile(*options);
-    if (options->target == TargetKind::CUDA)
+    if (runtime)
+      return runRuntime(*options);
+    if (options->onGPU)
       return runPeers();
     return runShapes(*options);
   }
 
 private:
-  Error runCompile(EngineOptions options) {
+  Error runCompile(Machine options) {
     BenchCompileOptions asked{{16, 64, 128}, runs};
     if (!heads.empty())
       asked.heads.assign(heads.begin(), heads.end());
@@ -129,8 +91,10 @@ private:
                         Twine(runs));
     disableDriverCache();
     options.compileThreads = static_cast<int>(compileThreads);
-    Engine engine(options);
-    return benchCompile(engine, asked);
+    auto engine = PublicEngine::create(options);
+    if (!engine)
+      return engine.takeError();
+    return benchCompile(**engine, asked);
   }
 
   Error runPeers() {
@@ -146,133 +110,26 @@ private:
     return benchPeers(**engine, {configs, only, json, sustained});
   }
 
-  Error runShapes(EngineOptions options) {
+  Error runShapes(const Machine &options) {
     for (const cl::Option *option :
          {static_cast<cl::Option *>(&configs), static_cast<cl::Option *>(&only),
           static_cast<cl::Option *>(&sustained)})
       if (option->getNumOccurrences())
         return usageError("--" + option->ArgStr +
                           " requires --target cuda, but got host");
-    std::vector<Shape> parsed;
-    std::vector<std::string> names(shapes.begin(), shapes.end());
-    if (names.empty())
-      names = {"b4q1h16s4096", "b4q1h128s4096", "b1q1h16s4096", "b1q4h128s4096",
-               "b32q1h16s512"};
-    for (const std::string &name : names) {
-      auto shape = parseShape(name);
-      if (!shape)
-        return shape.takeError();
-      parsed.push_back(*shape);
-    }
-    std::vector<std::string> cpus(hostCPUs.begin(), hostCPUs.end());
-    if (cpus.empty())
-      cpus = {options.cpu};
-
-    std::vector<Row> rows;
-    for (const std::string &cpu : cpus) {
-      options.cpu = cpu;
-      Engine engine(options);
-      auto peaks = measure(engine, cpu);
-      if (!peaks)
-        return peaks.takeError();
-      printHeader();
-      for (const Shape &shape : parsed) {
-        auto row = measureShape(engine, shape, cpu, *peaks);
-        if (!row)
-          return row.takeError();
-        print(*row);
-        rows.push_back(*row);
-      }
-    }
-    return json.empty() ? Error::success() : writeJSON(rows);
+    return benchShapes(options, {shapes, hostCPUs, dtype, seconds, json});
   }
 
-  static Expected<Peaks> measure(Engine &engine, const std::string &cpu) {
-    auto peaks = measurePeaks(engine);
-    if (peaks)
-      outs() << formatv(
-          "{0}, {1} workers: {2:F1} GFLOP/s of f32 FMA, {3:F1} GB/s of reads\n",
-          cpu, engine.numWorkers(), peaks->gflops, peaks->gbytesPerSecond);
-    return peaks;
-  }
-
-  Expected<Row> measureShape(Engine &engine, const Shape &shape,
-                             const std::string &cpu, const Peaks &peaks) const {
-    const ModelPreset &model = *findModel("deepseek-v3");
-    Problem problem;
-    problem.spec.numHeads = shape.heads;
-    problem.softmaxScale = model.softmaxScale();
-    problem.spec.kvDType = problem.spec.qDType = problem.spec.outDType =
-        parseDType(dtype);
-    GenOptions options;
-    options.seqLens.assign(shape.batch, shape.keys);
-    options.sQ = shape.queries;
-    auto inputs = generateInputs(problem.spec, options);
-    if (!inputs)
-      return inputs.takeError();
-    problem.inputs = std::move(*inputs);
-    auto execution = Execution::create(engine, problem);
-    if (!execution)
-      return execution.takeError();
-
-    Error failure = Error::success();
-    Times times = mla_jit::measure(seconds, [&] {
-      if (!failure)
-        failure = execution->launch();
-    });
-    if (failure)
-      return std::move(failure);
-    Row row{shape, cpu,  execution->getKernel().info()->schedule, times, 0, 0,
-            0,     peaks};
-    for (const StageTime &stage : execution->getKernel().compileTimes())
-      row.compileSeconds += stage.seconds;
-    // Causal: query i of n sees n - 1 - i keys less than the last one.
-    double pairs = shape.batch * (double(shape.queries) * shape.keys -
-                                  shape.queries * (shape.queries - 1) / 2.0);
-    row.gflop = 2e-9 * pairs * shape.heads *
-                (problem.spec.headDim + problem.spec.headDimV);
-    row.gbytes = 1e-9 * shape.batch * shape.keys * problem.spec.headDim *
-                 byteSize(problem.spec.kvDType);
-    return row;
-  }
-
-  static void printHeader() {
-    outs() << formatv("{0,-16}{1,12}{2,10}{3,10}{4,8}{5,8}{6,8}{7,9}{8,12}\n",
-                      "shape", "median us", "best us", "GFLOP/s", "of FMA",
-                      "(best)", "GB/s", "of read", "compile ms");
-  }
-
-  static void print(const Row &row) {
-    auto percent = [](double share) { return formatv("{0:P0}", share).str(); };
-    outs() << formatv(
-        "{0,-16}{1,12:F1}{2,10:F1}{3,10:F1}{4,8}{5,8}{6,8:F1}{7,9}{8,12:F0}\n",
-        row.shape.name, row.launch.median * 1e6, row.launch.best * 1e6,
-        row.gflopsPerSecond(), percent(row.shareOfFMA()),
-        percent(row.bestShareOfFMA()), row.gbytesPerSecond(),
-        percent(row.shareOfRead()), row.compileSeconds * 1e3);
-    outs().flush();
-  }
-
-  Error writeJSON(ArrayRef<Row> rows) const {
-    json::Array array;
-    for (const Row &row : rows)
-      array.push_back(json::Object{
-          {"shape", row.shape.name},
-          {"host_cpu", row.cpu},
-          {"dtype", std::string(dtype)},
-          {"schedule", row.schedule},
-          {"median_us", row.launch.median * 1e6},
-          {"best_us", row.launch.best * 1e6},
-          {"gflops", row.gflopsPerSecond()},
-          {"share_of_fma_peak", row.shareOfFMA()},
-          {"best_share_of_fma_peak", row.bestShareOfFMA()},
-          {"gbytes_per_second", row.gbytesPerSecond()},
-          {"share_of_read_peak", row.shareOfRead()},
-          {"fma_peak_gflops", row.peaks.gflops},
-          {"read_peak_gbytes_per_second", row.peaks.gbytesPerSecond},
-          {"compile_ms", row.compileSeconds * 1e3}});
-    return writeBytes(json,
-                      formatv("{0:2}\n", json::Value(std::move(array))).str());
+  Error runRuntime(const Machine &options) {
+    if (!options.chip.empty())
+      return usageError("--runtime requires --target host or cuda, but got "
+                        "the chip " +
+                        options.chip);
+    if (specs < 1 || specs > 4096)
+      return usageError("--specs requires 1 to 4096, but got " + Twine(specs));
+    return reportRuntime(
+        {options.onGPU, options.device, static_cast<int>(specs), library},
+        json);
   }
 
   EngineFlags machine{sub};
@@ -315,6 +172,24 @@ private:
       cl::init(0),
       cl::cat(category),
       cl::sub(sub)};
+  cl::opt<bool> runtime{"runtime", cl::desc("Time the runtime alone"),
+                        cl::cat(category), cl::sub(sub)};
+  NumberFlag<int64_t> specs{
+      "specs",
+      cl::desc("Kernels that threads of --runtime ask for in turn; each is\n"
+               "compiled once (default 1000)"),
+      cl::value_desc("N"),
+      cl::init(1000),
+      cl::cat(category),
+      cl::sub(sub)};
+  cl::opt<std::string> library{
+      "library",
+      cl::desc("libmla_jit.so, whose loading --runtime times (default: this\n"
+               "build's)"),
+      cl::value_desc("file"), cl::cat(category), cl::sub(sub)};
+  cl::opt<std::string> load{"load",
+                            cl::desc("Load this library, print the seconds"),
+                            cl::ReallyHidden, cl::cat(category), cl::sub(sub)};
   cl::list<std::string> shapes{
       "shapes",
       cl::desc("Shapes of DeepSeek-V3's decode, requests, queries, heads, keys "

@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <chrono>
 #include <cstdlib>
 
 using namespace llvm;
@@ -21,15 +22,15 @@ namespace mla_jit {
 namespace {
 struct Run {
   double seconds; ///< on the clock, all stages together
-  std::vector<StageTime> stages;
-  size_t entries;
+  std::vector<mla_stage_time> stages;
+  int entries;
 };
 } // namespace
 
 void disableDriverCache() { setenv("CUDA_CACHE_DISABLE", "1", 1); }
 
 /// Compiles and loads, and drops the kernel again: the engine would keep it.
-static Expected<Run> compileOnce(Engine &engine, int64_t heads) {
+static Expected<Run> compileOnce(PublicEngine &engine, int64_t heads) {
   Spec spec;
   spec.numHeads = heads;
   auto start = std::chrono::steady_clock::now();
@@ -38,15 +39,16 @@ static Expected<Run> compileOnce(Engine &engine, int64_t heads) {
       std::chrono::steady_clock::now() - start;
   if (!kernel)
     return kernel.takeError();
-  Run run{elapsed.count(), (*kernel)->compileTimes(),
-          (*kernel)->info()->entries.size()};
+  Run run{elapsed.count(), (*kernel)->times().vec(),
+          (*kernel)->info().num_entries};
   kernel->reset();
-  engine.trim();
+  if (Error error = engine.trim())
+    return std::move(error);
   return run;
 }
 
 /// So that no compilation has to.
-static Error openDevice(Engine &engine) {
+static Error openDevice(PublicEngine &engine) {
   auto start = std::chrono::steady_clock::now();
   auto device = engine.device();
   if (!device)
@@ -66,21 +68,21 @@ static void describeThreads(const Run &run, int threads) {
 
 static void printHeader(const Run &run) {
   outs() << formatv("{0,-8}{1,-8}{2,8}", "heads", "run", "ms");
-  for (const StageTime &stage : run.stages)
+  for (const mla_stage_time &stage : run.stages)
     outs() << formatv("{0,11}", stage.stage);
   outs() << "\n";
 }
 
 static void print(int64_t heads, StringRef name, const Run &run) {
   outs() << formatv("{0,-8}{1,-8}{2,8:F1}", heads, name, run.seconds * 1e3);
-  for (const StageTime &stage : run.stages)
+  for (const mla_stage_time &stage : run.stages)
     outs() << formatv("{0,11:F1}", stage.seconds * 1e3);
   outs() << "\n";
   outs().flush();
 }
 
-Error benchCompile(Engine &engine, const BenchCompileOptions &options) {
-  if (engine.options().target == TargetKind::CUDA)
+Error benchCompile(PublicEngine &engine, const BenchCompileOptions &options) {
+  if (engine.machine().onGPU)
     if (Error error = openDevice(engine))
       return error;
   bool first = true;
@@ -93,8 +95,8 @@ Error benchCompile(Engine &engine, const BenchCompileOptions &options) {
       runs.push_back(std::move(*run));
     }
     if (std::exchange(first, false)) {
-      if (engine.options().target == TargetKind::CUDA)
-        describeThreads(runs.front(), engine.options().compileThreads);
+      if (engine.machine().onGPU)
+        describeThreads(runs.front(), engine.machine().compileThreads);
       printHeader(runs.front());
     }
     llvm::sort(

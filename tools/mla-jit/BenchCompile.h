@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_TOOLS_BENCHCOMPILE_H
 #define MLA_JIT_TOOLS_BENCHCOMPILE_H
 
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mla_jit {
@@ -31,7 +31,8 @@ void disableDriverCache();
 /// Compiles and loads each kernel `runs` times, and prints the quickest, the
 /// median and the slowest of the runs. The device is opened, and its time said,
 /// before.
-llvm::Error benchCompile(Engine &engine, const BenchCompileOptions &options);
+llvm::Error benchCompile(PublicEngine &engine,
+                         const BenchCompileOptions &options);
 
 } // namespace mla_jit
 

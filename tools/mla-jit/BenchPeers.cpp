@@ -47,20 +47,21 @@ struct PeerRow {
 /// Configurations that differ in what is compiled in have kernels of their own.
 class PeerKernels {
 public:
-  explicit PeerKernels(Engine &engine) : engine(engine) {}
+  using KernelPtr = std::shared_ptr<const PublicKernel>;
+  explicit PeerKernels(PublicEngine &engine) : engine(engine) {}
 
   /// The kernel of a configuration; prints what its compilation took.
-  Expected<std::shared_ptr<Kernel>> get(const PeerConfig &config);
+  Expected<KernelPtr> get(const PeerConfig &config);
   json::Array take() { return std::move(report); }
 
 private:
   struct Compiled {
-    std::shared_ptr<Kernel> kernel;
+    KernelPtr kernel;
     std::string error;
   };
   Compiled compile(const PeerConfig &config);
 
-  Engine &engine;
+  PublicEngine &engine;
   std::map<std::string, Compiled> kernels;
   json::Array report;
 };
@@ -76,29 +77,27 @@ PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
     outs().flush();
     return {nullptr, error};
   }
-  double total = 0;
   std::string stages;
   json::Object times;
-  for (const StageTime &time : (*kernel)->compileTimes()) {
-    total += time.seconds;
+  for (const mla_stage_time &time : (*kernel)->times()) {
     stages += formatv(" {0} {1:F0}", time.stage, time.seconds * 1e3);
     times[time.stage] = time.seconds * 1e3;
   }
-  outs() << formatv("compile {0}: {1:F0} ms:{2}\n", name, total * 1e3, stages);
-  const KernelInfo &info = *(*kernel)->info();
-  for (const std::string &warning : info.warnings)
+  double milliseconds = (*kernel)->seconds() * 1e3;
+  outs() << formatv("compile {0}: {1:F0} ms:{2}\n", name, milliseconds, stages);
+  for (const std::string &warning : (*kernel)->warnings())
     outs() << "  warning: " << warning << "\n";
   outs().flush();
-  json::Array warnings(info.warnings);
+  json::Array warnings((*kernel)->warnings());
   report.push_back(json::Object{{"kernel", name},
-                                {"schedule", info.schedule},
-                                {"compile_ms", total * 1e3},
+                                {"schedule", (*kernel)->info().schedule},
+                                {"compile_ms", milliseconds},
                                 {"stages_ms", std::move(times)},
                                 {"warnings", std::move(warnings)}});
   return {std::move(*kernel), ""};
 }
 
-Expected<std::shared_ptr<Kernel>> PeerKernels::get(const PeerConfig &config) {
+Expected<PeerKernels::KernelPtr> PeerKernels::get(const PeerConfig &config) {
   const Spec &s = config.spec;
   std::string key = formatv("{0} {1} {2} {3} {4} {5} {6} {7}", s.numHeads,
                             s.headDim, s.headDimV, s.pageSize,
@@ -180,7 +179,7 @@ static Summary summarize(ArrayRef<PeerRow> rows) {
   return summary;
 }
 
-static Error writeJSON(const Engine &engine, const PeersOptions &options,
+static Error writeJSON(PublicEngine &engine, const PeersOptions &options,
                        ArrayRef<PeerRow> rows, const Summary &summary,
                        const Ceilings &ceilings, json::Array kernels) {
   json::Array array;
@@ -223,7 +222,7 @@ static Error writeJSON(const Engine &engine, const PeersOptions &options,
                     formatv("{0:2}\n", json::Value(std::move(document))).str());
 }
 
-Error benchPeers(Engine &engine, const PeersOptions &options) {
+Error benchPeers(PublicEngine &engine, const PeersOptions &options) {
   auto configs = readPeerConfigs(options.configs, options.only);
   if (!configs)
     return configs.takeError();
@@ -231,13 +230,13 @@ Error benchPeers(Engine &engine, const PeersOptions &options) {
   if (!device)
     return device.takeError();
   outs() << formatv("{0}, {1}, {2} SMs, {3}\n", device->name, device->chip,
-                    device->numSMs, device->driver);
+                    device->num_sms, device->driver);
 
   // All kernels first, so that the table is in one piece.
   PeerKernels kernels(engine);
   for (const PeerConfig &config : *configs)
     consumeError(kernels.get(config).takeError());
-  auto bench = PeerTiming::create(engine, *configs);
+  auto bench = PeerTiming::create(engine.machine().device, *configs);
   if (!bench)
     return bench.takeError();
   Ceilings ceilings;
@@ -252,12 +251,12 @@ Error benchPeers(Engine &engine, const PeersOptions &options) {
   for (const PeerConfig &config : *configs) {
     PeerRow &row = rows.emplace_back(PeerRow{&config});
     auto kernel = kernels.get(config);
-    auto times = kernel ? (*bench)->measure(config, **kernel, options.sustained)
+    auto times = kernel ? (*bench)->measure(config, *kernel, options.sustained)
                         : Expected<LaunchTimes>(kernel.takeError());
     if (times) {
       row.times = *times;
       row.copies = (*bench)->copiesOf(config);
-      row.schedule = (*kernel)->info()->schedule;
+      row.schedule = (*kernel)->info().schedule;
     } else {
       row.error = toString(times.takeError());
     }

@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_TOOLS_BENCHPEERS_H
 #define MLA_JIT_TOOLS_BENCHPEERS_H
 
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 
 namespace mla_jit {
 
@@ -28,7 +28,7 @@ struct PeersOptions {
 /// Times every configuration: whole launches, captured in a graph that goes
 /// through copies of the KV pool larger together than the L2, and replayed.
 /// Prints a row as each is done. An error if one could not be measured.
-llvm::Error benchPeers(Engine &engine, const PeersOptions &options);
+llvm::Error benchPeers(PublicEngine &engine, const PeersOptions &options);
 
 } // namespace mla_jit
 

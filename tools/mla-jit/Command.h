@@ -44,7 +44,6 @@ std::unique_ptr<Command> makeVerifyCommand();
 std::unique_ptr<Command> makeVerifyRuntimeCommand();
 std::unique_ptr<Command> makeDoctorCommand();
 std::unique_ptr<Command> makeBenchCommand();
-std::unique_ptr<Command> makeBenchRuntimeCommand();
 std::unique_ptr<Command> makeCacheCommand();
 
 /// A command line that makes no sense, as against one that cannot be done.

@@ -16,6 +16,7 @@
 #include "ProblemFlags.h"
 #include "PublicEngine.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -23,6 +24,10 @@ using namespace llvm;
 namespace mla_jit {
 
 namespace {
+
+constexpr StringRef kStages[] = {"problem", "tile",  "host",  "gpu",
+                                 "nvvm",    "llvm",  "asm",   "obj",
+                                 "ptx",     "cubin", "report"};
 
 class CompileCommand : public Command {
 public:
@@ -57,20 +62,18 @@ Stages of a GPU (--target cuda, or a chip, which needs no GPU to be there):
   }
 
   Error run() override {
-    auto stage = parseStage(emit.getValue());
-    if (!stage) {
-      std::string message = toString(stage.takeError());
-      StringRef reason = message;
-      reason.consume_front("stage ");
-      return usageError("--emit " + reason);
-    }
+    if (!is_contained(kStages, emit.getValue()))
+      return usageError("--emit requires problem, tile, host, llvm, asm or obj "
+                        "of the host, or problem, tile, gpu, nvvm, llvm, ptx, "
+                        "cubin or report of a GPU, but got '" +
+                        emit + "'");
     bool hasFile = file.getNumOccurrences();
     if (Error error = flags.checkUnused(hasFile, /*hasTensors=*/false))
       return error;
     if (out != "-")
       if (Error error = checkWritable("-o", out, /*replaced=*/false))
         return error;
-    if ((*stage == Stage::Object || *stage == Stage::Cubin) && out == "-" &&
+    if ((emit == "obj" || emit == "cubin") && out == "-" &&
         outs().is_displayed())
       return usageError("-o is required: machine code is no text for a "
                         "terminal");
@@ -92,8 +95,7 @@ private:
     if (!text)
       return text.takeError();
     Progress progress("compiling");
-    return engine.toExpected(
-        engine->compile(text->c_str(), file.c_str(), emit.c_str()));
+    return engine.compile(*text, file, emit.c_str());
   }
 
   Expected<std::string> compileFlags(PublicEngine &engine) const {
@@ -101,8 +103,7 @@ private:
     if (!problem)
       return problem.takeError();
     Progress progress("compiling");
-    PublicSpec spec(problem->spec);
-    auto text = engine.toExpected(engine->compile(spec.get(), emit.c_str()));
+    auto text = engine.compile(problem->spec, emit.c_str());
     if (!text)
       return flags.explain(text.takeError());
     return text;

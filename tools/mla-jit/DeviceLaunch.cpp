@@ -22,12 +22,11 @@ namespace mla_jit {
 static constexpr size_t kGuard = 4096;
 static constexpr uint8_t kCanary = 0xA5;
 
-Expected<std::shared_ptr<DeviceSession>>
-DeviceSession::open(const Engine &engine) {
+Expected<std::shared_ptr<DeviceSession>> DeviceSession::open(int number) {
   auto driver = cuda::Driver::get();
   if (!driver)
     return driver.takeError();
-  auto device = cuda::Device::open(*driver, engine.options().device);
+  auto device = cuda::Device::open(*driver, number);
   if (!device)
     return device.takeError();
   auto context = cuda::Context::retain(*driver, *device);
@@ -71,9 +70,9 @@ Expected<cuda::DevicePtr> DeviceLaunch::upload(llvm::ArrayRef<uint8_t> bytes) {
   return buffers.back().address() + shift;
 }
 
-Error DeviceLaunch::placeTensors(const Arguments &host) {
-  for (const ArgumentInfo &argument : kernel->info()->arguments) {
-    if (!argument.isTensor)
+Error DeviceLaunch::placeTensors(const LaunchArgs &host) {
+  for (const mla_arg_info &argument : kernel->arguments()) {
+    if (!argument.is_tensor)
       continue;
     Tensor tensor = host.tensor(argument.name);
     llvm::ArrayRef<uint8_t> extent = extentOf(tensor);
@@ -100,7 +99,7 @@ Error DeviceLaunch::placeTensors(const Arguments &host) {
   return Error::success();
 }
 
-Error DeviceLaunch::placePages(const Arguments &host,
+Error DeviceLaunch::placePages(const LaunchArgs &host,
                                const PagePlacement &placement) {
   for (const char *name : {"k", "k_rope"}) {
     Tensor pool = host.tensor(name);
@@ -147,12 +146,16 @@ Error DeviceLaunch::placePages(const Arguments &host,
 }
 
 Error DeviceLaunch::makeWorkspace() {
-  workspaceBytes = kernel->workspaceBytes(arguments);
+  ready = arguments.get();
+  if (Error error = kernel->workspaceBytes(ready).moveInto(workspaceBytes))
+    return error;
   auto buffer = cuda::DeviceBuffer::allocate(session->context(),
                                              workspaceBytes + 2 * kGuard);
   if (!buffer)
     return buffer.takeError();
   workspace = std::move(*buffer);
+  ready.workspace = reinterpret_cast<void *>(workspace.address() + kGuard);
+  ready.workspace_bytes = workspaceBytes;
   const cuda::Stream &stream = session->stream();
   if (Error error = stream.fill(workspace.address(), kCanary, workspace.size()))
     return error;
@@ -162,10 +165,11 @@ Error DeviceLaunch::makeWorkspace() {
 
 Expected<DeviceLaunch>
 DeviceLaunch::create(std::shared_ptr<DeviceSession> session,
-                     const Kernel &kernel, const Arguments &arguments,
+                     std::shared_ptr<const PublicKernel> kernel,
+                     const LaunchArgs &arguments,
                      llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs,
                      const PagePlacement *placement) {
-  DeviceLaunch made(std::move(session), kernel, arguments);
+  DeviceLaunch made(std::move(session), std::move(kernel), arguments);
   made.outputs.assign(outputs.begin(), outputs.end());
   for (llvm::ArrayRef<uint8_t> memory : outputs) {
     auto address = made.upload(memory);
@@ -184,9 +188,7 @@ DeviceLaunch::create(std::shared_ptr<DeviceSession> session,
 }
 
 Error DeviceLaunch::launch() const {
-  return kernel->launch(arguments,
-                        reinterpret_cast<void *>(workspace.address() + kGuard),
-                        workspaceBytes, session->stream().handle());
+  return kernel->launch(ready, session->stream().handle());
 }
 
 Expected<double> DeviceLaunch::timeLaunch() const {

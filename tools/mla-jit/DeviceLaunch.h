@@ -15,8 +15,8 @@
 #ifndef MLA_JIT_TOOLS_DEVICELAUNCH_H
 #define MLA_JIT_TOOLS_DEVICELAUNCH_H
 
+#include "LaunchArgs.h"
 #include "cuda/Tools.h"
-#include "mla_jit/Engine.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <optional>
@@ -26,9 +26,8 @@ namespace mla_jit {
 /// A device with a stream of its own.
 class DeviceSession {
 public:
-  /// The device of an engine of the target cuda.
-  static llvm::Expected<std::shared_ptr<DeviceSession>>
-  open(const Engine &engine);
+  /// The device of that number.
+  static llvm::Expected<std::shared_ptr<DeviceSession>> open(int device);
 
   const std::shared_ptr<const cuda::Context> &context() const { return where; }
   const cuda::Stream &stream() const { return queue; }
@@ -56,8 +55,9 @@ public:
   /// is host memory in which some of them lie: all of it goes to the device
   /// and, with finish(), comes back. Both have to live as long as this.
   static llvm::Expected<DeviceLaunch>
-  create(std::shared_ptr<DeviceSession> session, const Kernel &kernel,
-         const Arguments &arguments,
+  create(std::shared_ptr<DeviceSession> session,
+         std::shared_ptr<const PublicKernel> kernel,
+         const LaunchArgs &arguments,
          llvm::ArrayRef<llvm::MutableArrayRef<uint8_t>> outputs,
          const PagePlacement *placement = nullptr);
 
@@ -70,19 +70,23 @@ public:
   size_t workspaceSize() const { return workspaceBytes; }
 
 private:
-  DeviceLaunch(std::shared_ptr<DeviceSession> session, const Kernel &kernel,
-               const Arguments &arguments)
-      : session(std::move(session)), kernel(&kernel), arguments(arguments) {}
+  DeviceLaunch(std::shared_ptr<DeviceSession> session,
+               std::shared_ptr<const PublicKernel> kernel,
+               const LaunchArgs &arguments)
+      : session(std::move(session)), kernel(std::move(kernel)),
+        arguments(arguments) {}
   /// Device memory with the contents of some host memory, aligned to 16 bytes
   /// where that is.
   llvm::Expected<cuda::DevicePtr> upload(llvm::ArrayRef<uint8_t> bytes);
-  llvm::Error placeTensors(const Arguments &host);
-  llvm::Error placePages(const Arguments &host, const PagePlacement &placement);
+  llvm::Error placeTensors(const LaunchArgs &host);
+  llvm::Error placePages(const LaunchArgs &host,
+                         const PagePlacement &placement);
   llvm::Error makeWorkspace();
 
   std::shared_ptr<DeviceSession> session;
-  const Kernel *kernel;
-  Arguments arguments; // of device memory
+  std::shared_ptr<const PublicKernel> kernel;
+  LaunchArgs arguments; // of device memory
+  mla_args ready;       // the same, with the workspace
   llvm::SmallVector<llvm::MutableArrayRef<uint8_t>> outputs;
   llvm::SmallVector<cuda::DevicePtr> outputAddresses;
   std::vector<cuda::DeviceBuffer> buffers;

@@ -50,7 +50,7 @@ public:
   Error run() override;
 
 private:
-  Error selfCheck(Engine &engine, const Probe &probe) const;
+  Error selfCheck(PublicEngine &engine, const Probe &probe) const;
 
   EngineFlags machine{sub};
 };
@@ -66,28 +66,30 @@ static void line(StringRef name, const char *format, Ts &&...values) {
 
 /// The first GPU, or why there is none.
 static void describeGPU() {
-  EngineOptions options;
-  options.target = TargetKind::CUDA;
-  auto device = Engine(options).device();
+  Machine machine;
+  machine.onGPU = true;
+  auto engine = PublicEngine::create(machine);
+  auto device = engine ? (*engine)->device()
+                       : Expected<mla_device_info>(engine.takeError());
   if (device)
     line("GPU",
          "{0}, {1}, {2} SMs, {3} of shared memory a CTA, L2 {4}, {5}, {6}",
-         device->name, device->chip, device->numSMs,
-         formatBytes(device->sharedBytes), formatBytes(device->l2Bytes),
-         formatBytes(device->memoryBytes), device->driver);
+         device->name, device->chip, device->num_sms,
+         formatBytes(device->shared_bytes), formatBytes(device->l2_bytes),
+         formatBytes(device->memory_bytes), device->driver);
   else
     line("GPU", "none: {0}", toString(device.takeError()));
 }
 
 /// The assembler of kernels for a GPU, and what is known of it.
-static void describeAssembler(Engine &engine) {
+static void describeAssembler(PublicEngine &engine) {
   auto device = engine.device();
   if (!device) {
     consumeError(device.takeError());
     return;
   }
   line("assembler", "the driver's, {0}, {1}", device->driver,
-       device->isVerified ? "which this release was verified with"
+       device->is_verified ? "which this release was verified with"
                           : "which this release was not verified with");
   auto version = mlir::mla::parseAssemblerVersion(device->driver);
   for (const mlir::mla::AssemblerDefect &defect :
@@ -96,7 +98,7 @@ static void describeAssembler(Engine &engine) {
          defect.denied ? "not to be used" : "of others' kernels", defect.text);
 }
 
-Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
+Error DoctorCommand::selfCheck(PublicEngine &engine, const Probe &probe) const {
   Problem problem;
   Spec &spec = problem.spec;
   spec.numHeads = probe.numHeads;
@@ -125,13 +127,11 @@ Error DoctorCommand::selfCheck(Engine &engine, const Probe &probe) const {
     return comparison.takeError();
   if (!comparison->passed)
     return createStringError("wrong result: " + comparison->firstMismatch);
-  double seconds = 0;
-  for (const StageTime &time : execution->getKernel().compileTimes())
-    seconds += time.seconds;
-  StringRef schedule = execution->getKernel().info()->schedule;
+  const PublicKernel &kernel = execution->getKernel();
+  StringRef schedule = kernel.info().schedule;
   line("self-check", "{0}: ok ({1}, compiled in {2}, error {3:E2})", probe.name,
-       schedule.split('<').second.split(',').first, formatSeconds(seconds),
-       comparison->maxOutError);
+       schedule.split('<').second.split(',').first,
+       formatSeconds(kernel.seconds()), comparison->maxOutError);
   return Error::success();
 }
 
@@ -156,21 +156,22 @@ Error DoctorCommand::run() {
   auto made = machine.makeEngine();
   if (!made)
     return made.takeError();
-  Engine &engine = **made;
+  PublicEngine &engine = **made;
   auto target = engine.target();
   if (!target)
     return target.takeError();
-  if (engine.options().target == TargetKind::CUDA)
-    line("target", "cuda: {0}, {1} workers", target->cpu, engine.numWorkers());
+  bool onGPU = engine.machine().onGPU;
+  if (onGPU)
+    line("target", "cuda: {0}, {1} workers", target->name, target->num_workers);
   else
     line("target",
          "host: {0}, vectors of {1} bits, {2} registers, L1 {3}, L2 {4}, {5} "
          "workers",
-         target->cpu, target->vectorBits, target->vectorRegisters,
-         formatBytes(target->l1Bytes), formatBytes(target->l2Bytes),
-         engine.numWorkers());
+         target->name, target->vector_bits, target->vector_registers,
+         formatBytes(target->l1_bytes), formatBytes(target->l2_bytes),
+         target->num_workers);
   describeGPU();
-  if (engine.options().target == TargetKind::CUDA)
+  if (onGPU)
     describeAssembler(engine);
 
   const Probe ofHost[] = {
@@ -183,8 +184,7 @@ Error DoctorCommand::run() {
                           "causal", 0, 128, 576, 512, 64},
                          {"f16, 16 heads, 3 splits", DType::F16,
                           KVLayout::Paged, "none", 3, 16, 576, 512, 64}};
-  bool isHost = engine.options().target == TargetKind::Host;
-  ArrayRef<Probe> probes = isHost ? ArrayRef(ofHost) : ArrayRef(ofGPU);
+  ArrayRef<Probe> probes = onGPU ? ArrayRef(ofGPU) : ArrayRef(ofHost);
   bool ok = true;
   for (const Probe &probe : probes) {
     if (Error error = selfCheck(engine, probe)) {

@@ -110,16 +110,15 @@ static Error describeSpec(Lookup find, Spec &spec) {
   return Error::success();
 }
 
-Error describeKernel(const KernelInfo &kernel, Draft &draft) {
+Error describeKernel(const PublicKernel &kernel, Draft &draft) {
   auto find = [&](StringRef name) {
     Tensor tensor;
-    int index = kernel.find(name);
-    if (index < 0 || !kernel.arguments[index].isTensor)
+    const mla_arg_info *argument = kernel.find(name);
+    if (!argument || !argument->is_tensor)
       return tensor;
-    const ArgumentInfo &argument = kernel.arguments[index];
-    tensor.dtype = argument.dtype;
-    tensor.rank = argument.rank;
-    tensor.shape = argument.shape;
+    tensor.dtype = fromPublic(argument->dtype);
+    tensor.rank = argument->rank;
+    llvm::copy(argument->shape, tensor.shape.begin());
     return tensor;
   };
   if (Error error = describeSpec(find, draft.spec))
@@ -130,7 +129,7 @@ Error describeKernel(const KernelInfo &kernel, Draft &draft) {
     setSize(out.shape[out.rank - 1], columns);
     draft.headDimV = columns;
   }
-  StringRef mask = kernel.mask;
+  StringRef mask = kernel.info().mask;
   mask.consume_front("#mla.");
   draft.setMask(mask);
   return Error::success();
@@ -295,15 +294,23 @@ Error checkGenerated(const Draft &draft) {
   return Error::success();
 }
 
+/// Names of the launch-time parameters of a mask; nothing if there is no such
+/// mask.
+static std::optional<std::vector<std::string>> maskParameters(StringRef mask) {
+  if (mask == "none" || mask == "causal")
+    return std::vector<std::string>();
+  if (mask == "sliding_window")
+    return std::vector<std::string>{"window"};
+  return std::nullopt;
+}
+
 Expected<std::vector<std::pair<std::string, double>>>
 orderMaskArgs(const Draft &draft, bool complete) {
   auto names = maskParameters(draft.spec.mask);
-  if (!names) {
-    consumeError(names.takeError());
+  if (!names)
     return invalid(
         "--mask requires the name of a mask, as none or causal, but got '{0}'",
         draft.spec.mask);
-  }
   std::map<std::string, double> values;
   for (const auto &[name, value] : draft.maskArgs) {
     if (!is_contained(*names, name))

@@ -45,7 +45,7 @@ struct Draft {
 /// metadata that gen writes.
 llvm::Error describeTensors(const TensorSet &tensors, Draft &draft);
 /// Sets what the arguments of a kernel have compiled in.
-llvm::Error describeKernel(const KernelInfo &kernel, Draft &draft);
+llvm::Error describeKernel(const PublicKernel &kernel, Draft &draft);
 /// The metadata that describeTensors reads and generateInputs does not write.
 void addMetadata(const Problem &problem, llvm::StringRef score,
                  std::map<std::string, std::string> &metadata);

@@ -15,9 +15,9 @@ using llvm::createStringError;
 
 namespace mla_jit {
 
-llvm::Expected<Execution> Execution::create(Engine &engine,
-                                            const Problem &problem,
-                                            std::shared_ptr<Kernel> kernel) {
+llvm::Expected<Execution>
+Execution::create(PublicEngine &engine, const Problem &problem,
+                  std::shared_ptr<const PublicKernel> kernel) {
   if (!kernel) {
     auto prepared = engine.prepare(problem.spec);
     if (!prepared)
@@ -25,9 +25,9 @@ llvm::Expected<Execution> Execution::create(Engine &engine,
     kernel = std::move(*prepared);
   }
   Execution execution(problem, std::move(kernel));
-  if (engine.options().target == TargetKind::CUDA)
-    if (llvm::Error error =
-            DeviceSession::open(engine).moveInto(execution.session))
+  if (engine.machine().onGPU)
+    if (llvm::Error error = DeviceSession::open(engine.machine().device)
+                                .moveInto(execution.session))
       return std::move(error);
   if (llvm::Error error = execution.bind())
     return std::move(error);
@@ -35,7 +35,6 @@ llvm::Expected<Execution> Execution::create(Engine &engine,
 }
 
 llvm::Error Execution::bind() {
-  const KernelInfo &info = *kernel->info();
   for (const TensorSet::Entry &entry : problem->inputs.entries())
     if (arguments.has(entry.name))
       if (llvm::Error error = arguments.set(entry.name, entry.tensor))
@@ -59,24 +58,26 @@ llvm::Error Execution::bind() {
   if (!q.given())
     return createStringError("tensor 'q' is missing from the inputs");
   for (const char *name : {"out", "lse"}) {
-    int index = info.find(name);
-    if (index < 0)
+    const mla_arg_info *argument = kernel->find(name);
+    if (!argument)
       continue;
-    const ArgumentInfo &argument = info.arguments[index];
     std::vector<int64_t> shape(q.shape.begin(), q.shape.begin() + q.rank);
-    if (argument.rank < q.rank)
+    if (argument->rank < q.rank)
       shape.pop_back();
-    else if (argument.rank == q.rank)
-      shape.back() = argument.shape[argument.rank - 1];
-    auto tensor = outputs.add(name, argument.dtype, shape);
+    else if (argument->rank == q.rank)
+      shape.back() = argument->shape[argument->rank - 1];
+    auto tensor = outputs.add(name, fromPublic(argument->dtype), shape);
     if (!tensor)
       return tensor.takeError();
     if (llvm::Error error = arguments.set(name, *tensor))
       return error;
   }
-  if (llvm::Error error = arguments.check())
+  if (llvm::Error error = arguments.checkAllSet())
     return error;
-  workspaceBytes = kernel->workspaceBytes(arguments);
+  ready = arguments.get();
+  if (llvm::Error error =
+          kernel->workspaceBytes(ready).moveInto(workspaceBytes))
+    return error;
   if (session) {
     refill();
     return llvm::Error::success();
@@ -85,6 +86,8 @@ llvm::Error Execution::bind() {
   auto workspace = outputs.add("workspace", DType::F32, {words});
   if (!workspace)
     return workspace.takeError();
+  ready.workspace = workspace->data;
+  ready.workspace_bytes = workspaceBytes;
   refill();
   return llvm::Error::success();
 }
@@ -101,7 +104,7 @@ llvm::Error Execution::copyToDevice() {
   llvm::SmallVector<llvm::MutableArrayRef<uint8_t>> written;
   for (const TensorSet::Entry &entry : outputs.entries())
     written.push_back(outputs.storage(entry.name));
-  auto made = DeviceLaunch::create(session, *kernel, arguments, written);
+  auto made = DeviceLaunch::create(session, kernel, arguments, written);
   if (!made)
     return made.takeError();
   onDevice.emplace(std::move(*made));
@@ -110,8 +113,7 @@ llvm::Error Execution::copyToDevice() {
 
 llvm::Error Execution::launch() {
   if (!session)
-    return kernel->launch(arguments, outputs.view("workspace").data,
-                          workspaceBytes);
+    return kernel->launch(ready);
   if (llvm::Error error = copyToDevice())
     return error;
   if (llvm::Error error = onDevice->launch())

@@ -16,9 +16,9 @@
 #define MLA_JIT_TOOLS_EXECUTION_H
 
 #include "DeviceLaunch.h"
+#include "PublicEngine.h"
 #include "ScoreMods.h"
 #include "mla/Inputs/Generate.h"
-#include "mla_jit/Engine.h"
 
 #include <map>
 
@@ -44,11 +44,11 @@ class Execution {
 public:
   /// Prepares the kernel of the problem's spec, or takes `kernel`.
   static llvm::Expected<Execution>
-  create(Engine &engine, const Problem &problem,
-         std::shared_ptr<Kernel> kernel = nullptr);
+  create(PublicEngine &engine, const Problem &problem,
+         std::shared_ptr<const PublicKernel> kernel = nullptr);
 
   /// Checks the inputs' contents (lengths, table entries).
-  llvm::Error checkInputs() const { return arguments.checkContents(); }
+  llvm::Error checkInputs() const { return kernel->check(ready); }
   /// Launches and waits; the outputs are then in host memory.
   llvm::Error launch();
   /// Seconds of another launch: by the clock, or of a GPU by its own.
@@ -60,21 +60,22 @@ public:
   /// What the comparison allows.
   oracle::Tolerance tolerance() const;
 
-  Kernel &getKernel() const { return *kernel; }
-  Arguments &getArguments() { return arguments; }
+  const PublicKernel &getKernel() const { return *kernel; }
+  const LaunchArgs &getArguments() const { return arguments; }
   const TensorSet &getOutputs() const { return outputs; }
   size_t workspaceSize() const { return workspaceBytes; }
 
 private:
-  Execution(const Problem &problem, std::shared_ptr<Kernel> kernel)
-      : problem(&problem), kernel(kernel), arguments(kernel->info()) {}
+  Execution(const Problem &problem, std::shared_ptr<const PublicKernel> kernel)
+      : problem(&problem), kernel(kernel), arguments(kernel) {}
   llvm::Error bind();
   llvm::Error copyToDevice();
   bool onTensorCores() const { return session != nullptr; }
 
   const Problem *problem;
-  std::shared_ptr<Kernel> kernel;
-  Arguments arguments;
+  std::shared_ptr<const PublicKernel> kernel;
+  LaunchArgs arguments;
+  mla_args ready;    // arguments, and on the host the workspace
   TensorSet outputs; // out, lse and, on the host, the workspace
   size_t workspaceBytes = 0;
   std::shared_ptr<DeviceSession> session; // CUDA

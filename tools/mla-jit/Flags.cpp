@@ -12,50 +12,57 @@ using namespace llvm;
 
 namespace mla_jit {
 
-Expected<EngineOptions> EngineFlags::options() const {
+Expected<int> DeviceFlag::number() const {
+  int64_t asked = getValue();
+  if (asked >= 0 && asked <= 1023)
+    return static_cast<int>(asked);
+  return createStringError("--device requires 0 to 1023, but got " +
+                           Twine(asked));
+}
+
+Expected<Machine> EngineFlags::options() const {
   if (workers < 0 || workers > 1024)
     return createStringError("--workers requires 0 to 1024, but got " +
                              Twine(workers));
-  EngineOptions options;
+  Machine options;
   options.cpu = hostCPU;
-  options.numWorkers = static_cast<int>(workers);
+  options.workers = static_cast<int>(workers);
   options.chip = chip;
   StringRef name = target;
   if (name == "cuda") {
-    options.target = TargetKind::CUDA;
+    options.onGPU = true;
   } else if (name.starts_with("sm_")) {
     if (!options.chip.empty() && options.chip != name)
       return usageError("--chip requires that of --target, " + name +
                         ", but got '" + chip + "'");
-    options.target = TargetKind::CUDA;
+    options.onGPU = true;
     options.chip = name;
   } else if (name != "host") {
     return usageError(
         "--target requires host, cuda or a chip as sm_90a, but got '" + name +
         "'");
   }
-  bool isHost = options.target == TargetKind::Host;
   for (const cl::Option *option : {static_cast<const cl::Option *>(&device),
                                    static_cast<const cl::Option *>(&chip)})
-    if (isHost && option->getNumOccurrences())
+    if (!options.onGPU && option->getNumOccurrences())
       return usageError("--" + option->ArgStr +
                         " requires --target cuda, but got host");
-  if (!isHost && hostCPU.getNumOccurrences())
+  if (options.onGPU && hostCPU.getNumOccurrences())
     return usageError("--host-cpu requires --target host, but got '" + name +
                       "'");
-  if (device < 0 || device > 1023)
-    return createStringError("--device requires 0 to 1023, but got " +
-                             Twine(device));
-  options.device = static_cast<int>(device);
+  if (Error error = device.number().moveInto(options.device))
+    return std::move(error);
   return options;
 }
 
-Expected<std::unique_ptr<Engine>> EngineFlags::makeEngine() const {
+Expected<std::unique_ptr<PublicEngine>> EngineFlags::makeEngine() const {
   auto asked = options();
   if (!asked)
     return asked.takeError();
-  auto engine = std::make_unique<Engine>(*asked);
-  if (auto known = engine->target(); !known)
+  auto engine = PublicEngine::create(*asked);
+  if (!engine)
+    return engine.takeError();
+  if (auto known = (*engine)->target(); !known)
     return explain(known.takeError());
   return engine;
 }

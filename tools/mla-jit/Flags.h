@@ -15,7 +15,7 @@
 #define MLA_JIT_TOOLS_FLAGS_H
 
 #include "Command.h"
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 
 #include <type_traits>
 
@@ -63,15 +63,26 @@ using NumberFlag = llvm::cl::opt<T, false, NumberParser<T>>;
 template <typename T>
 using NumberListFlag = llvm::cl::list<T, bool, NumberParser<T>>;
 
+/// --device
+class DeviceFlag : public NumberFlag<int64_t> {
+public:
+  DeviceFlag(const llvm::cl::cat &category, const llvm::cl::sub &sub)
+      : NumberFlag<int64_t>(
+            "device",
+            llvm::cl::desc("The CUDA driver's number of the GPU (default 0)"),
+            llvm::cl::value_desc("N"), llvm::cl::init(0), category, sub) {}
+  llvm::Expected<int> number() const;
+};
+
 /// --target, --device, --chip, --host-cpu and --workers.
 class EngineFlags {
 public:
   explicit EngineFlags(llvm::cl::SubCommand &sub) : sub(sub) {}
   /// What the flags say: a target that exists. Asks no driver.
-  llvm::Expected<EngineOptions> options() const;
+  llvm::Expected<Machine> options() const;
   /// An engine of a CPU that LLVM knows, or of a GPU that is there or, with
   /// --chip, can be compiled for.
-  llvm::Expected<std::unique_ptr<Engine>> makeEngine() const;
+  llvm::Expected<std::unique_ptr<PublicEngine>> makeEngine() const;
   /// An error of an engine's options in terms of these flags.
   llvm::Error explain(llvm::Error error) const;
 
@@ -88,13 +99,7 @@ private:
       llvm::cl::init("host"),
       in,
       ofSub};
-  NumberFlag<int64_t> device{
-      "device",
-      llvm::cl::desc("The CUDA driver's number of the GPU (default 0)"),
-      llvm::cl::value_desc("N"),
-      llvm::cl::init(0),
-      in,
-      ofSub};
+  DeviceFlag device{in, ofSub};
   llvm::cl::opt<std::string> chip{
       "chip",
       llvm::cl::desc("GPU to compile for, as sm_90a (default: that of\n"

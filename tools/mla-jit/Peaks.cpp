@@ -7,27 +7,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "Peaks.h"
+#include "LaunchArgs.h"
 #include "mla/Inputs/TensorSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mla_jit {
 
-/// A module at the host level of one entry `name` over a buffer of f32. `body`
+/// A module at the host level of one entry `name` over a buffer of f32, as the
+/// decode of one request, since launches of none do nothing. `body`
 /// computes `%result` of type `vector` from %data, %begin and %end: the
 /// worker's part of [0, %count).
 static std::string moduleText(llvm::StringRef name, llvm::StringRef vector,
                               llvm::StringRef body) {
   static constexpr const char *kText = R"(
 module attributes {{mla.kernel = #mla.kernel<
-    arguments = [#mla.argument<"data", memref<?xf32>>, #mla.argument<"sink", memref<?xf32>>, #mla.argument<"count", i64>],
+    arguments = [#mla.argument<"seq_lens", memref<?xi32>>, #mla.argument<"data", memref<?xf32>>, #mla.argument<"sums", memref<?xf32>>, #mla.argument<"count", i64>],
     entries = [#mla.entry<"{0}", [
       #mla.param<"data", pointer>, #mla.param<"data", pointer>, #mla.param<"data", offset>, #mla.param<"data", size, 0>, #mla.param<"data", stride, 0>,
-      #mla.param<"sink", pointer>, #mla.param<"sink", pointer>, #mla.param<"sink", offset>, #mla.param<"sink", size, 0>, #mla.param<"sink", stride, 0>,
+      #mla.param<"sums", pointer>, #mla.param<"sums", pointer>, #mla.param<"sums", offset>, #mla.param<"sums", size, 0>, #mla.param<"sums", stride, 0>,
       #mla.param<"count", scalar>, #mla.param<"worker", scalar>, #mla.param<"num_workers", scalar>]>],
     workspace = [#mla.buffer<"scratch", worker, memref<?x64xi8>>],
     schedule = #mla.schedule<host_blocks, block_m = 1, block_n = 16, split = whole, split_tiles = 1, qk = 1x1, pv = 1x1, kv = direct>,
     mask = #mla.none, kv_heads = 1, group = 1>} {{
-  func.func @{0}(%data: memref<?xf32>, %sink: memref<?xf32>, %total: i64, %worker: index, %num_workers: index) {{
+  func.func @{0}(%data: memref<?xf32>, %sums: memref<?xf32>, %total: i64, %worker: index, %num_workers: index) {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0.0> : {1}
@@ -37,7 +39,7 @@ module attributes {{mla.kernel = #mla.kernel<
     %end = arith.addi %begin, %share : index
 {2}
     %sum = vector.reduction <add>, %result : {1} into f32
-    memref.store %sum, %sink[%worker] : memref<?xf32>
+    memref.store %sum, %sums[%worker] : memref<?xf32>
     return
   }
 })";
@@ -69,44 +71,53 @@ static std::string loopText(int n, int64_t step, llvm::StringRef vector,
 
 /// Runs the module over `count` items (elements of `data`, where it is given)
 /// and returns items a second.
-static llvm::Expected<double> rate(Engine &engine, const std::string &text,
-                                   Tensor data, int64_t count) {
+static llvm::Expected<double> rate(PublicEngine &engine,
+                                   const std::string &text, Tensor data,
+                                   int64_t count) {
   auto kernel = engine.prepare(text, "peak");
   if (!kernel)
     return kernel.takeError();
   TensorSet memory;
-  auto sink = memory.add("sink", DType::F32, {engine.numWorkers()});
-  if (!sink)
-    return sink.takeError();
-  Arguments arguments((*kernel)->info());
-  for (auto [name, tensor] : {std::pair{"data", data}, {"sink", *sink}})
+  auto sums = memory.add("sums", DType::F32, {engine.numWorkers()});
+  if (!sums)
+    return sums.takeError();
+  auto lengths = memory.add("seq_lens", DType::I32, {1});
+  if (!lengths)
+    return lengths.takeError();
+  LaunchArgs arguments(*kernel);
+  for (auto [name, tensor] :
+       {std::pair{"seq_lens", *lengths}, {"data", data}, {"sums", *sums}})
     if (llvm::Error error = arguments.set(name, tensor))
       return std::move(error);
   if (llvm::Error error = arguments.set("count", static_cast<double>(count)))
     return std::move(error);
+  mla_args args = arguments.get();
+  args.q_len = args.total_q = args.batch;
+  if (llvm::Error error =
+          (*kernel)->workspaceBytes(args).moveInto(args.workspace_bytes))
+    return std::move(error);
   auto workspace =
       memory.add("workspace", DType::F32,
-                 {static_cast<int64_t>((*kernel)->workspaceBytes(arguments) /
-                                       sizeof(float))});
+                 {static_cast<int64_t>(args.workspace_bytes / sizeof(float))});
   if (!workspace)
     return workspace.takeError();
+  args.workspace = workspace->data;
   llvm::Error failure = llvm::Error::success();
   Times times = measure(0.3, [&] {
     if (failure)
       return;
-    failure = (*kernel)->launch(arguments, workspace->data,
-                                (*kernel)->workspaceBytes(arguments));
+    failure = (*kernel)->launch(args);
   });
   if (failure)
     return std::move(failure);
   return count / times.best;
 }
 
-llvm::Expected<Peaks> measurePeaks(Engine &engine) {
+llvm::Expected<Peaks> measurePeaks(PublicEngine &engine) {
   auto target = engine.target();
   if (!target)
     return target.takeError();
-  int64_t lanes = target->vectorBits / 32;
+  int64_t lanes = target->vector_bits / 32;
   std::string vector = llvm::formatv("vector<{0}xf32>", lanes);
 
   // Latency 4 on 2 units wants 8 accumulators; 12 fit every register file.

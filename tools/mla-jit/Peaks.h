@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_TOOLS_PEAKS_H
 #define MLA_JIT_TOOLS_PEAKS_H
 
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 
 namespace mla_jit {
 
@@ -25,7 +25,7 @@ struct Peaks {
 };
 
 /// Measures for about a second.
-llvm::Expected<Peaks> measurePeaks(Engine &engine);
+llvm::Expected<Peaks> measurePeaks(PublicEngine &engine);
 
 /// Seconds of the fastest and of the median call.
 struct Times {

@@ -14,7 +14,7 @@
 #ifndef MLA_JIT_TOOLS_PEERCONFIGS_H
 #define MLA_JIT_TOOLS_PEERCONFIGS_H
 
-#include "mla_jit/Spec.h"
+#include "mla/Problem/Spec.h"
 #include "llvm/Support/Error.h"
 
 namespace mla_jit {

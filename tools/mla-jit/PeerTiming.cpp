@@ -59,8 +59,8 @@ int PeerTiming::copiesOf(const PeerConfig &config) const {
 }
 
 Expected<std::unique_ptr<PeerTiming>>
-PeerTiming::create(const Engine &engine, ArrayRef<PeerConfig> configs) {
-  auto session = DeviceSession::open(engine);
+PeerTiming::create(int device, ArrayRef<PeerConfig> configs) {
+  auto session = DeviceSession::open(device);
   if (!session)
     return session.takeError();
   std::unique_ptr<PeerTiming> timing(new PeerTiming(std::move(*session)));
@@ -121,9 +121,10 @@ namespace {
 class PeerLaunches {
 public:
   PeerLaunches(std::shared_ptr<DeviceSession> session, const PeerConfig &config,
-               const Kernel &kernel, cuda::DevicePtr pool, int copies)
-      : session(std::move(session)), config(config), kernel(kernel), pool(pool),
-        copies(copies) {}
+               std::shared_ptr<const PublicKernel> kernel, cuda::DevicePtr pool,
+               int copies)
+      : session(std::move(session)), config(config), kernel(std::move(kernel)),
+        pool(pool), copies(copies) {}
 
   Error prepare();
   /// Puts the launch of a copy into the stream.
@@ -134,18 +135,17 @@ public:
 private:
   Expected<cuda::DevicePtr> allocate(size_t bytes);
   Expected<cuda::DevicePtr> upload(const std::vector<int32_t> &values);
-  Error setAll(Arguments &arguments, int copy);
+  Error setAll(LaunchArgs &arguments, int copy);
   /// Which page holds which keys: [requests][columns], shuffled.
   std::vector<int32_t> makeTable(unsigned seed) const;
   int64_t numColumns() const;
 
   std::shared_ptr<DeviceSession> session;
   const PeerConfig &config;
-  const Kernel &kernel;
-  cuda::DevicePtr pool, out = 0, lse = 0, lengths = 0, workspace = 0;
-  size_t workspaceBytes = 0;
+  std::shared_ptr<const PublicKernel> kernel;
+  cuda::DevicePtr pool, out = 0, lse = 0, lengths = 0;
   int copies;
-  std::vector<Arguments> arguments; // by copy
+  std::vector<mla_args> arguments; // by copy; none is by name
   std::vector<cuda::DeviceBuffer> buffers;
 };
 } // namespace
@@ -194,7 +194,7 @@ std::vector<int32_t> PeerLaunches::makeTable(unsigned seed) const {
   return table;
 }
 
-Error PeerLaunches::setAll(Arguments &of, int copy) {
+Error PeerLaunches::setAll(LaunchArgs &of, int copy) {
   const Spec &spec = config.spec;
   auto batch = static_cast<int64_t>(config.seqLens.size());
   auto at = [](cuda::DevicePtr address) {
@@ -218,10 +218,7 @@ Error PeerLaunches::setAll(Arguments &of, int copy) {
     if (Error error = of.set(name, tensor))
       return error;
   // A launch of the graph is set up while the one ahead ends.
-  of.setDependent(true);
-  if (of.has("pdl_trigger"))
-    if (Error error = of.set("pdl_trigger", 1))
-      return error;
+  of.addFlags(MLA_LAUNCH_PDL_WAIT | MLA_LAUNCH_PDL_TRIGGER);
   return of.set("softmax_scale", findModel("deepseek-v3")->softmaxScale());
 }
 
@@ -237,17 +234,26 @@ Error PeerLaunches::prepare() {
   if (Error error = upload(lengthsOf).moveInto(lengths))
     return error;
   for (int copy = 0; copy < copies; ++copy) {
-    arguments.emplace_back(kernel.info());
-    if (Error error = setAll(arguments.back(), copy))
+    LaunchArgs one(kernel);
+    if (Error error = setAll(one, copy))
       return error;
+    arguments.push_back(one.get());
   }
-  workspaceBytes = kernel.workspaceBytes(arguments.front());
-  return allocate(workspaceBytes).moveInto(workspace);
+  size_t bytes = 0;
+  if (Error error = kernel->workspaceBytes(arguments.front()).moveInto(bytes))
+    return error;
+  auto workspace = allocate(bytes);
+  if (!workspace)
+    return workspace.takeError();
+  for (mla_args &args : arguments) {
+    args.workspace = reinterpret_cast<void *>(*workspace);
+    args.workspace_bytes = bytes;
+  }
+  return Error::success();
 }
 
 Error PeerLaunches::launch(int copy) const {
-  return kernel.launch(arguments[copy], reinterpret_cast<void *>(workspace),
-                       workspaceBytes, session->stream().handle());
+  return kernel->launch(arguments[copy], session->stream().handle());
 }
 
 Error PeerLaunches::checkResult() const {
@@ -267,11 +273,13 @@ Error PeerLaunches::checkResult() const {
   return Error::success();
 }
 
-Expected<LaunchTimes> PeerTiming::measure(const PeerConfig &config,
-                                          const Kernel &kernel,
-                                          double sustainedSeconds) {
+Expected<LaunchTimes>
+PeerTiming::measure(const PeerConfig &config,
+                    std::shared_ptr<const PublicKernel> kernel,
+                    double sustainedSeconds) {
   int copies = copiesOf(config);
-  PeerLaunches launches(session, config, kernel, pool.address(), copies);
+  PeerLaunches launches(session, config, std::move(kernel), pool.address(),
+                        copies);
   if (Error error = launches.prepare())
     return std::move(error);
   // Not captured: an error of the kernel shows here.

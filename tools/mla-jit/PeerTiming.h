@@ -31,14 +31,14 @@ class PeerTiming {
 public:
   /// Makes room for the largest of the configurations.
   static llvm::Expected<std::unique_ptr<PeerTiming>>
-  create(const Engine &engine, llvm::ArrayRef<PeerConfig> configs);
+  create(int device, llvm::ArrayRef<PeerConfig> configs);
 
   /// Of one launch, of a graph of at least ten, that is replayed in a burst,
   /// and then for some seconds (0: not). An error also if something of the
   /// result was not written.
-  llvm::Expected<LaunchTimes> measure(const PeerConfig &config,
-                                      const Kernel &kernel,
-                                      double sustainedSeconds);
+  llvm::Expected<LaunchTimes>
+  measure(const PeerConfig &config, std::shared_ptr<const PublicKernel> kernel,
+          double sustainedSeconds);
   /// Copies of the pool that the launches go through.
   int copiesOf(const PeerConfig &config) const;
   /// GB/s, read and written, of a large copy on the device.

@@ -123,7 +123,7 @@ Error ProblemFlags::overlay(Draft &draft) const {
   return overlayTypes(spec);
 }
 
-Expected<Draft> ProblemFlags::makeDraft(const KernelInfo *kernel,
+Expected<Draft> ProblemFlags::makeDraft(const PublicKernel *kernel,
                                         const TensorSet *tensors) const {
   StringRef name = given(model) ? StringRef(model.getValue()) : "deepseek-v3";
   const ModelPreset *preset = findModel(name);
@@ -201,7 +201,7 @@ Expected<Problem> ProblemFlags::makeSpec() const {
 }
 
 Expected<Problem>
-ProblemFlags::makeProblem(const KernelInfo *kernel,
+ProblemFlags::makeProblem(const PublicKernel *kernel,
                           std::optional<TensorSet> tensors) const {
   auto draft = makeDraft(kernel, tensors ? &*tensors : nullptr);
   if (!draft)

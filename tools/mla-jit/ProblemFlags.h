@@ -31,7 +31,7 @@ public:
   /// of defaults; flags that are given win over both. Without tensors, inputs
   /// are generated. Errors name the flag.
   llvm::Expected<Problem>
-  makeProblem(const KernelInfo *kernel = nullptr,
+  makeProblem(const PublicKernel *kernel = nullptr,
               std::optional<TensorSet> tensors = std::nullopt) const;
 
   /// The problem without inputs, for compilation.
@@ -49,7 +49,7 @@ private:
   using desc = llvm::cl::desc;
   using value_desc = llvm::cl::value_desc;
 
-  llvm::Expected<Draft> makeDraft(const KernelInfo *kernel,
+  llvm::Expected<Draft> makeDraft(const PublicKernel *kernel,
                                   const TensorSet *tensors) const;
   llvm::Error overlay(Draft &draft) const;
   llvm::Error overlayTypes(Spec &spec) const;

@@ -13,29 +13,14 @@
 #include <algorithm>
 #include <climits>
 
+using llvm::Error;
+using llvm::Expected;
+
 namespace mla_jit {
 
 //===----------------------------------------------------------------------===//
 // Specs
 //===----------------------------------------------------------------------===//
-
-static int32_t toPublic(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return MLA_F32;
-  case DType::F16:
-    return MLA_F16;
-  case DType::BF16:
-    return MLA_BF16;
-  case DType::I32:
-    return MLA_I32;
-  case DType::I64:
-    return MLA_I64;
-  case DType::None:
-    return MLA_NONE;
-  }
-  return MLA_NONE;
-}
 
 static int32_t toPublic(KVLayout layout) {
   switch (layout) {
@@ -68,9 +53,11 @@ PublicSpec::PublicSpec(const Spec &from) : spec(mla::make<mla_spec>()) {
   spec.table_dtype = toPublic(from.tableDType);
   spec.length_dtype = toPublic(from.lengthDType);
   spec.queries = toPublic(from.queries);
-  if (from.mask != "none")
+  llvm::StringRef mask = from.mask;
+  mask.consume_front("#mla.");
+  if (mask != "none")
     spec.mask = MLA_MASK_CAUSAL;
-  if (from.mask == "sliding_window")
+  if (mask == "sliding_window")
     spec.mask |= MLA_MASK_WINDOW;
   auto add = [&](bool isAsked, uint32_t feature) {
     if (isAsked)
@@ -99,27 +86,27 @@ PublicSpec::PublicSpec(const Spec &from) : spec(mla::make<mla_spec>()) {
 //===----------------------------------------------------------------------===//
 
 /// "host:znver4", "cuda", "cuda:sm_90a".
-static std::string targetName(const EngineOptions &options) {
-  bool isHost = options.target == TargetKind::Host;
-  const std::string &name = isHost ? options.cpu : options.chip;
-  return std::string(isHost ? "host" : "cuda") +
+static std::string targetName(const Machine &machine) {
+  const std::string &name = machine.onGPU ? machine.chip : machine.cpu;
+  return std::string(machine.onGPU ? "cuda" : "host") +
          (name.empty() ? "" : ":" + name);
 }
 
-llvm::Expected<std::unique_ptr<PublicEngine>>
-PublicEngine::create(const EngineOptions &from) {
-  std::unique_ptr<PublicEngine> made(new PublicEngine);
-  std::string target = targetName(from);
+Expected<std::unique_ptr<PublicEngine>>
+PublicEngine::create(const Machine &machine) {
+  std::unique_ptr<PublicEngine> made(new PublicEngine(machine));
+  std::string target = targetName(machine);
   auto options = mla::make<mla_engine_options>();
   options.target = target.c_str();
-  options.device = from.device;
-  options.num_sms = from.numWorkers;
+  options.device = machine.device;
+  options.num_sms = machine.workers;
+  options.compile_threads = machine.compileThreads;
   options.cache_dir = ""; // what is asked for is compiled
   options.log = keep;
   options.log_user = made.get();
   auto engine = mla::Engine::create(options);
   if (!engine)
-    return made->toError(engine.status());
+    return toError(engine.status());
   made->engine.emplace(std::move(*engine));
   return made;
 }
@@ -132,11 +119,53 @@ void PublicEngine::keep(void *self, const mla_log *event) {
   engine->lastFailure = event->message;
 }
 
-llvm::Error PublicEngine::toError(const mla::Status &status) {
+Error PublicEngine::explain(const mla::Status &status) {
   std::lock_guard lock(mutex);
   bool isPart = llvm::StringRef(lastFailure).starts_with(status.message());
-  return llvm::createStringError(isPart ? lastFailure
-                                        : std::string(status.message()));
+  return toError(status, isPart ? lastFailure : status.message());
+}
+
+int PublicEngine::numWorkers() {
+  auto target = engine->target();
+  return target ? target->num_workers : 0;
+}
+
+Expected<mla_target_info> PublicEngine::target() {
+  return toExpected(engine->target());
+}
+
+Expected<mla_device_info> PublicEngine::device() {
+  return toExpected(engine->device());
+}
+
+Expected<std::shared_ptr<const PublicKernel>>
+PublicEngine::describe(mla::Result<mla::Kernel> prepared) {
+  if (!prepared)
+    return explain(prepared.status());
+  return PublicKernel::create(std::move(*prepared));
+}
+
+Expected<std::shared_ptr<const PublicKernel>>
+PublicEngine::prepare(const Spec &spec) {
+  return describe(engine->prepare(PublicSpec(spec).get()));
+}
+
+Expected<std::shared_ptr<const PublicKernel>>
+PublicEngine::prepare(const std::string &mlir, const std::string &name) {
+  return describe(engine->prepare(mlir.c_str(), name.c_str()));
+}
+
+Error PublicEngine::trim() { return toExpected(engine->trim()).takeError(); }
+
+Expected<std::string> PublicEngine::compile(const Spec &spec,
+                                            const char *stage) {
+  return toExpected(engine->compile(PublicSpec(spec).get(), stage));
+}
+
+Expected<std::string> PublicEngine::compile(const std::string &mlir,
+                                            const std::string &name,
+                                            const char *stage) {
+  return toExpected(engine->compile(mlir.c_str(), name.c_str(), stage));
 }
 
 } // namespace mla_jit

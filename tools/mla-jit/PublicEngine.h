@@ -1,4 +1,4 @@
-//===- PublicEngine.h -----------------------------------------*- C++ -*-===//
+//===- PublicEngine.h -------------------------------------------*- C++ -*-===//
 //
 // Part of the mla-jit project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,20 +7,30 @@
 //===----------------------------------------------------------------------===//
 
 //
-// What flags say, as the C interface takes it.
+// What flags say, as the C interface takes it, and its engines.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MLA_JIT_TOOLS_PUBLICENGINE_H
 #define MLA_JIT_TOOLS_PUBLICENGINE_H
 
-#include "mla_jit/Engine.h"
-#include "mla_jit/mla_jit.hpp"
-#include "llvm/Support/Error.h"
+#include "PublicKernel.h"
+#include "mla/Problem/Spec.h"
 
 #include <mutex>
+#include <optional>
 
 namespace mla_jit {
+
+/// Where kernels run, and what they are compiled for.
+struct Machine {
+  bool onGPU = false;
+  std::string cpu = "native"; ///< host: LLVM's name; "native": this machine's
+  std::string chip = {};      ///< GPU: "sm_90a"; empty: the device's
+  int device = 0;             ///< GPU: the driver's number
+  int workers = 0;            ///< threads, or SMs; 0: all
+  int compileThreads = 0;     ///< 0: one for each core
+};
 
 /// A spec with the text that it points to.
 class PublicSpec {
@@ -34,28 +44,46 @@ private:
   std::string scoreMod, schedule;
 };
 
-/// An engine of the C interface, and the whole text of what it failed with: a
-/// status has room for a part.
+/// An engine of the C interface without a cache on disk, and the whole text of
+/// what it failed with: a status has room for a part. Thread-safe.
 class PublicEngine {
 public:
+  /// Asks no driver.
   static llvm::Expected<std::unique_ptr<PublicEngine>>
-  create(const EngineOptions &options);
+  create(const Machine &machine);
 
-  mla::Engine &operator*() { return *engine; }
-  mla::Engine *operator->() { return &*engine; }
+  const Machine &machine() const { return where; }
+  /// Threads; of a GPU the SMs that are used, 0 if there is no device.
+  int numWorkers();
+  llvm::Expected<mla_target_info> target();
+  llvm::Expected<mla_device_info> device();
 
+  /// Kernels that were prepared and dropped are still in memory: see trim().
+  llvm::Expected<std::shared_ptr<const PublicKernel>> prepare(const Spec &spec);
+  /// `name` stands in diagnostics for the file.
+  llvm::Expected<std::shared_ptr<const PublicKernel>>
+  prepare(const std::string &mlir, const std::string &name);
+  /// Drops the kernels that nobody holds.
+  llvm::Error trim();
+
+  llvm::Expected<std::string> compile(const Spec &spec, const char *stage);
+  llvm::Expected<std::string>
+  compile(const std::string &mlir, const std::string &name, const char *stage);
+
+private:
+  explicit PublicEngine(Machine machine) : where(std::move(machine)) {}
+  static void keep(void *self, const mla_log *event);
+  llvm::Error explain(const mla::Status &status);
   template <typename T> llvm::Expected<T> toExpected(mla::Result<T> result) {
     if (result)
       return std::move(*result);
-    return toError(result.status());
+    return explain(result.status());
   }
+  llvm::Expected<std::shared_ptr<const PublicKernel>>
+  describe(mla::Result<mla::Kernel> prepared);
 
-private:
-  PublicEngine() = default;
-  static void keep(void *self, const mla_log *event);
-  llvm::Error toError(const mla::Status &status);
-
-  std::mutex mutex;
+  const Machine where;
+  std::mutex mutex; // of lastFailure
   std::string lastFailure;
   std::optional<mla::Engine> engine; // goes first: it calls keep()
 };

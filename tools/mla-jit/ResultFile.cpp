@@ -24,16 +24,16 @@ static std::string now() {
   return text;
 }
 
-json::Object describeRun(const Engine &engine) {
+json::Object describeRun(PublicEngine &engine) {
   json::Object object{{"date", now()},
                       {"version", MLA_JIT_VERSION},
                       {"revision", MLA_JIT_REVISION},
                       {"workers", engine.numWorkers()}};
   if (auto target = engine.target())
-    object["target"] = target->cpu;
+    object["target"] = target->name;
   else
     consumeError(target.takeError());
-  if (engine.options().target == TargetKind::Host)
+  if (!engine.machine().onGPU)
     return object;
   auto device = engine.device();
   if (!device) {

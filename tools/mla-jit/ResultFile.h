@@ -14,13 +14,13 @@
 #ifndef MLA_JIT_TOOLS_RESULTFILE_H
 #define MLA_JIT_TOOLS_RESULTFILE_H
 
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 #include "llvm/Support/JSON.h"
 
 namespace mla_jit {
 
 /// Date, version, revision, and the CPU or GPU with its driver.
-llvm::json::Object describeRun(const Engine &engine);
+llvm::json::Object describeRun(PublicEngine &engine);
 
 /// JSON has no infinities.
 llvm::json::Value finiteOrNull(double value);

@@ -46,7 +46,8 @@ Lengths and tables are checked before the launch.)") {}
   Error run() override;
 
 private:
-  Expected<std::shared_ptr<Kernel>> prepareFile(Engine &engine) const;
+  using KernelPtr = std::shared_ptr<const PublicKernel>;
+  Expected<KernelPtr> prepareFile(PublicEngine &engine) const;
   Error addArguments(Problem &problem) const;
   Error writeOutputs(const TensorSet &outputs) const;
   Error measure(Execution &execution, RunReport &report) const;
@@ -79,8 +80,8 @@ private:
 
 } // namespace
 
-Expected<std::shared_ptr<Kernel>>
-RunCommand::prepareFile(Engine &engine) const {
+Expected<RunCommand::KernelPtr>
+RunCommand::prepareFile(PublicEngine &engine) const {
   auto text = readText(file);
   if (!text)
     return text.takeError();
@@ -149,7 +150,7 @@ Error RunCommand::run() {
   auto made = machine.makeEngine();
   if (!made)
     return made.takeError();
-  Engine &engine = **made;
+  PublicEngine &engine = **made;
   std::optional<TensorSet> inputs;
   if (hasTensors) {
     Progress progress("reading " + tensors);
@@ -159,15 +160,14 @@ Error RunCommand::run() {
     inputs = std::move(*read);
   }
 
-  std::shared_ptr<Kernel> kernel;
+  KernelPtr kernel;
   if (hasFile) {
     auto prepared = prepareFile(engine);
     if (!prepared)
       return prepared.takeError();
     kernel = std::move(*prepared);
   }
-  auto problem = flags.makeProblem(kernel ? kernel->info().get() : nullptr,
-                                   std::move(inputs));
+  auto problem = flags.makeProblem(kernel.get(), std::move(inputs));
   if (!problem)
     return problem.takeError();
   if (Error error = addArguments(*problem))

@@ -129,25 +129,22 @@ static double keyBytes(const Spec &spec, const TensorSet &inputs) {
 }
 
 void RunReport::print(raw_ostream &stream) const {
-  Kernel &kernel = execution.getKernel();
+  const PublicKernel &kernel = execution.getKernel();
+  const mla_kernel_info &info = kernel.info();
   stream << "problem   " << describeProblem(problem.spec, problem.inputs)
          << "\n";
-  stream << "schedule  " << kernel.info()->schedule << ", "
-         << kernel.numWorkers() << " worker"
-         << (kernel.numWorkers() == 1 ? "" : "s") << "\n";
-  double total = 0;
+  stream << "schedule  " << info.schedule << ", " << info.num_workers
+         << " worker" << (info.num_workers == 1 ? "" : "s") << "\n";
   std::string stages;
-  for (const StageTime &time : kernel.compileTimes()) {
-    total += time.seconds;
+  for (const mla_stage_time &time : kernel.times())
     stages += formatv("{0}{1} {2:F1}", stages.empty() ? "" : ", ", time.stage,
                       time.seconds * 1e3);
-  }
-  size_t entries = kernel.info()->entries.size();
-  if (!kernel.info()->chip.empty() && entries > 1)
-    stages +=
-        formatv(" (from optimize on the slowest of {0} entries)", entries);
-  stream << formatv("compile   {0:F1} ms: {1}\n", total * 1e3, stages);
-  for (const std::string &warning : kernel.info()->warnings)
+  if (info.is_gpu && info.num_entries > 1)
+    stages += formatv(" (from optimize on the slowest of {0} entries)",
+                      info.num_entries);
+  stream << formatv("compile   {0:F1} ms: {1}\n", kernel.seconds() * 1e3,
+                    stages);
+  for (const std::string &warning : kernel.warnings())
     stream << "warning   " << warning << "\n";
   for (const char *name : {"out", "lse"})
     if (Tensor tensor = execution.getOutputs().view(name); tensor.given())

@@ -303,8 +303,7 @@ Error Bench::timeLibrary() {
   FileRemover remove(output);
   std::vector<double> times;
   for (int round = 0; round < 9; ++round) {
-    StringRef arguments[] = {program, "bench-runtime", "--load",
-                             options.library};
+    StringRef arguments[] = {program, "bench", "--load", options.library};
     std::string message;
     int rc = sys::ExecuteAndWait(program, arguments, std::nullopt,
                                  {StringRef(), StringRef(output), std::nullopt},

@@ -17,7 +17,7 @@
 
 #include "mla/Inputs/TensorSet.h"
 #include "mla/Oracle/Oracle.h"
-#include "mla_jit/Spec.h"
+#include "mla/Problem/Spec.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 

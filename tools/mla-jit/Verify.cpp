@@ -93,19 +93,20 @@ static constexpr const char *kSubset[] = {"A1.5-0-64",
                                           "score.alibi-causal",
                                           "layout.csr-ragged-rope"};
 
-static std::vector<Case> makeCases(Engine &engine, const VerifyOptions &options,
+static std::vector<Case> makeCases(PublicEngine &engine,
+                                   const VerifyOptions &options,
                                    const Filter &filter) {
   std::vector<Case> cases;
   addNumericsCases(cases);
   addLogitCases(cases);
   addLayoutCases(cases);
-  addAlignmentCases(cases, engine);
+  addAlignmentCases(cases, engine.machine());
   addHeadCases(cases);
   addSplitCases(cases);
   addMaskCases(cases);
   addShapeCases(cases);
   addTargetCases(cases, engine);
-  addDeviceCases(cases, engine);
+  addDeviceCases(cases, engine.machine());
   int numRandom = std::max(options.randomCases, filter.randomCasesNamed());
   for (int i = 0; i < numRandom; ++i)
     cases.push_back(makeRandomCase(options.seed, i));
@@ -188,7 +189,7 @@ static void printUnsupported(llvm::raw_ostream &table,
                      llvm::join(names, " "));
 }
 
-static Error writeJSON(const Suite &suite, const VerifyOptions &options,
+static Error writeJSON(Suite &suite, const VerifyOptions &options,
                        llvm::ArrayRef<Row> rows) {
   llvm::json::Array cases;
   for (const Row &row : rows)
@@ -227,7 +228,7 @@ static void printSummary(llvm::raw_ostream &table, const Suite &suite,
   table.flush();
 }
 
-Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
+Expected<bool> runVerify(PublicEngine &engine, const VerifyOptions &options,
                          llvm::raw_ostream &table) {
   auto filter = Filter::parse(options.filter);
   if (!filter)

@@ -15,7 +15,7 @@
 #ifndef MLA_JIT_TOOLS_VERIFY_H
 #define MLA_JIT_TOOLS_VERIFY_H
 
-#include "mla_jit/Engine.h"
+#include "PublicEngine.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
@@ -43,7 +43,8 @@ struct VerifyOptions {
 /// where there are any. Returns whether none failed. An error: the filter fits
 /// no case, or is no glob, or the device was lost. With `compile` a case is
 /// right if its kernel compiles, on a GPU without what costs speed.
-llvm::Expected<bool> runVerify(Engine &engine, const VerifyOptions &options,
+llvm::Expected<bool> runVerify(PublicEngine &engine,
+                               const VerifyOptions &options,
                                llvm::raw_ostream &table);
 
 } // namespace mla_jit

@@ -24,7 +24,7 @@ static Error checkBase(CaseRun &run, const Problem &problem,
                        const Results &results, size_t shift) {
   TensorSet storage;
   LaunchOptions options;
-  options.bind = [&](Arguments &arguments) -> Error {
+  options.bind = [&](LaunchArgs &arguments) -> Error {
     for (const char *name : {"q", "q_rope", "k", "k_rope"}) {
       if (!arguments.has(name))
         continue;
@@ -74,7 +74,7 @@ static void addBases(std::vector<Case> &cases) {
 static Error checkBrokenPromise(CaseRun &run, const Problem &problem,
                                 const Results &) {
   LaunchOptions options;
-  options.bind = [](Arguments &arguments) {
+  options.bind = [](LaunchArgs &arguments) {
     Tensor k = arguments.tensor("k");
     --k.shape[0]; // what follows is in bounds
     k.data = static_cast<uint8_t *>(k.data) + 8;
@@ -83,7 +83,7 @@ static Error checkBrokenPromise(CaseRun &run, const Problem &problem,
   auto other = run.launch(problem, options);
   if (other)
     return failure("keys at an odd multiple of 8 bytes were taken");
-  bool refused = other.errorIsA<UnsupportedError>();
+  bool refused = other.errorIsA<NotSupportedError>();
   std::string message = llvm::toString(other.takeError());
   if (!refused || !llvm::StringRef(message).contains("argument 'k'"))
     return failure("requires a refusal of argument 'k', but got: {0}", message);
@@ -102,9 +102,9 @@ static void addBrokenPromises(std::vector<Case> &cases) {
   }
 }
 
-void addAlignmentCases(std::vector<Case> &cases, Engine &engine) {
+void addAlignmentCases(std::vector<Case> &cases, const Machine &machine) {
   addBases(cases);
-  if (engine.options().target == TargetKind::CUDA)
+  if (machine.onGPU)
     addBrokenPromises(cases);
 }
 

@@ -65,9 +65,9 @@ public:
     auto made = machine.makeEngine();
     if (!made)
       return made.takeError();
-    Engine &engine = **made;
+    PublicEngine &engine = **made;
     // A launch on a GPU leaves the cores to the compiler.
-    if (engine.options().target == TargetKind::CUDA)
+    if (engine.machine().onGPU)
       options.jobs = std::max(1u, std::thread::hardware_concurrency() / 2);
     auto passed = runVerify(engine, options, outs());
     if (!passed)

@@ -116,8 +116,8 @@ static void addSizes(std::vector<Case> &cases) {
   cases.push_back(c);
 }
 
-void addDeviceCases(std::vector<Case> &cases, Engine &engine) {
-  if (engine.options().target != TargetKind::CUDA)
+void addDeviceCases(std::vector<Case> &cases, const Machine &machine) {
+  if (!machine.onGPU)
     return;
   addB1(cases);
   addSizes(cases);

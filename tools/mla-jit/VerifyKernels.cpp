@@ -27,18 +27,20 @@ Suite::~Suite() {
     thread.join();
 }
 
-Expected<Engine *> Suite::engineOf(const std::string &cpu, int numWorkers) {
+Expected<PublicEngine *> Suite::engineOf(const std::string &cpu,
+                                         int numWorkers) {
   if (cpu.empty() && numWorkers == 0)
     return &engine;
   std::lock_guard lock(mutex);
   auto &made = engines[{cpu, numWorkers}];
   if (made)
     return made.get();
-  EngineOptions options = engine.options();
+  Machine other = engine.machine();
   if (!cpu.empty())
-    options.cpu = cpu;
-  options.numWorkers = numWorkers ? numWorkers : engine.numWorkers();
-  made = std::make_unique<Engine>(options);
+    other.cpu = cpu;
+  other.workers = numWorkers ? numWorkers : engine.numWorkers();
+  if (Error error = PublicEngine::create(other).moveInto(made))
+    return std::move(error);
   return made.get();
 }
 
@@ -79,7 +81,7 @@ Suite::Compiled Suite::compile(const Spec &spec, const std::string &cpu,
     return {std::move(*prepared), ""};
   }
   Error error = prepared.takeError();
-  bool refused = error.isA<UnsupportedError>();
+  bool refused = error.isA<NotSupportedError>();
   return {nullptr, llvm::toString(std::move(error)), refused};
 }
 
@@ -102,15 +104,15 @@ Suite::find(const Spec &spec, const std::string &cpu, int numWorkers) {
   return kernels.at(name);
 }
 
-Expected<std::shared_ptr<Kernel>>
-Suite::kernel(const Spec &spec, const std::string &cpu, int numWorkers) {
+Expected<KernelPtr> Suite::kernel(const Spec &spec, const std::string &cpu,
+                                  int numWorkers) {
   const Compiled &compiled = find(spec, cpu, numWorkers).get();
   if (compiled.kernel)
     return compiled.kernel;
   if (!compiled.refused)
     return llvm::createStringError(compiled.error);
   refusal = compiled.error;
-  return llvm::make_error<UnsupportedError>(compiled.error);
+  return llvm::make_error<NotSupportedError>(compiled.error);
 }
 
 void Suite::compileAhead(llvm::ArrayRef<Case> cases, int numThreads) {
@@ -132,7 +134,8 @@ void Suite::compileAhead(llvm::ArrayRef<Case> cases, int numThreads) {
 
 Expected<std::shared_ptr<DeviceSession>> Suite::session() {
   if (!device)
-    if (Error error = DeviceSession::open(engine).moveInto(device))
+    if (Error error =
+            DeviceSession::open(engine.machine().device).moveInto(device))
       return std::move(error);
   return device;
 }

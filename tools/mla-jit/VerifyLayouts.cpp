@@ -133,7 +133,7 @@ static Error checkSecondHalf(CaseRun &run, const Problem &problem,
                              const Results &results) {
   TensorSet storage;
   LaunchOptions options;
-  options.bind = [&](Arguments &arguments) -> Error {
+  options.bind = [&](LaunchArgs &arguments) -> Error {
     for (const char *name : {"k", "k_rope"}) {
       if (!arguments.has(name))
         continue;

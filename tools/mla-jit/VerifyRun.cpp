@@ -175,7 +175,7 @@ Expected<Results> CaseRun::launch(const Problem &problem,
   if (Error error = execution->checkInputs())
     return std::move(error);
 
-  Arguments &arguments = execution->getArguments();
+  LaunchArgs arguments = execution->getArguments();
   Tensor q = arguments.tensor("q");
   Results results;
   results.memory.resize(2);
@@ -193,8 +193,8 @@ Expected<Results> CaseRun::launch(const Problem &problem,
     if (Error error = options.bind(arguments))
       return std::move(error);
 
-  if (Error error = suite.onCuda() ? launchOnDevice(**kernel, arguments,
-                                                    results, options.placement)
+  if (Error error = suite.onCuda() ? launchOnDevice(*kernel, arguments, results,
+                                                    options.placement)
                                    : launchOnHost(**kernel, arguments))
     return std::move(error);
   for (auto [memory, name] :
@@ -207,17 +207,21 @@ Expected<Results> CaseRun::launch(const Problem &problem,
   return results;
 }
 
-Error CaseRun::launchOnHost(const Kernel &kernel, const Arguments &arguments) {
-  GuardedBuffer workspace(kernel.workspaceBytes(arguments));
-  if (Error error =
-          kernel.launch(arguments, workspace.data(), workspace.size()))
+Error CaseRun::launchOnHost(const PublicKernel &kernel, LaunchArgs &arguments) {
+  mla_args args = arguments.get();
+  if (Error error = kernel.workspaceBytes(args).moveInto(args.workspace_bytes))
+    return error;
+  GuardedBuffer workspace(args.workspace_bytes);
+  args.workspace = workspace.data();
+  if (Error error = kernel.launch(args))
     return error;
   if (!workspace.intact())
     return failure("bytes around the workspace were written");
   return Error::success();
 }
 
-Error CaseRun::launchOnDevice(const Kernel &kernel, const Arguments &arguments,
+Error CaseRun::launchOnDevice(const KernelPtr &kernel,
+                              const LaunchArgs &arguments,
                               const Results &results,
                               const PagePlacement *placement) {
   auto session = suite.session();
@@ -231,10 +235,10 @@ Error CaseRun::launchOnDevice(const Kernel &kernel, const Arguments &arguments,
   if (!launch)
     return launch.takeError();
   if (Error error = launch->launch()) {
-    if (!error.isA<UnsupportedError>())
+    if (!error.isA<NotSupportedError>())
       return error;
     suite.refusal = llvm::toString(std::move(error));
-    return llvm::make_error<UnsupportedError>(suite.refusal);
+    return llvm::make_error<NotSupportedError>(suite.refusal);
   }
   return launch->finish();
 }
@@ -313,13 +317,13 @@ Expected<Spec> CaseRun::editedSpec() {
   auto base = kernel(spec);
   if (!base)
     return base.takeError();
-  spec.schedule = (*base)->info()->schedule;
+  spec.schedule = (*base)->info().schedule;
   for (const auto &[field, value] : testCase.scheduleEdits) {
     llvm::Regex assignment(field + " = [a-z0-9_]+");
     if (!assignment.match(spec.schedule) && suite.onCuda()) {
       suite.refusal = formatv("schedule {0} of a GPU has no field '{1}'",
                               spec.schedule, field);
-      return llvm::make_error<UnsupportedError>(suite.refusal);
+      return llvm::make_error<NotSupportedError>(suite.refusal);
     }
     if (!assignment.match(spec.schedule))
       return failure("schedule {0} has no field '{1}'", spec.schedule, field);

@@ -44,8 +44,11 @@ public:
   }
 
   Error run() override {
+    auto device = deviceFlag.number();
+    if (!device)
+      return device.takeError();
     if (!child.empty())
-      return runRuntimeChild(child, static_cast<int>(device));
+      return runRuntimeChild(child, *device);
     if (!json.empty())
       if (Error error = checkWritable("--json", json))
         return error;
@@ -58,7 +61,7 @@ public:
         outs() << formatv("{0,-22}{1}\n", one.name, one.what);
       return Error::success();
     }
-    auto host = RuntimeHost::open(static_cast<int>(device));
+    auto host = RuntimeHost::open(*device);
     if (!host)
       return host.takeError();
     json::Array results;
@@ -126,13 +129,7 @@ private:
   cl::OptionCategory category{"Flags of verify-runtime"};
   cl::cat in{category};
   cl::sub of{sub};
-  NumberFlag<int64_t> device{
-      "device",
-      cl::desc("The CUDA driver's number of the GPU (default 0)"),
-      cl::value_desc("N"),
-      cl::init(0),
-      in,
-      of};
+  DeviceFlag deviceFlag{in, of};
   cl::opt<std::string> filter{
       "filter", cl::desc("Checks to run, by beginnings of names (default all)"),
       cl::value_desc("names"), in, of};

@@ -36,6 +36,7 @@ namespace mla_jit::verify {
 
 class CaseRun;
 class Results;
+using KernelPtr = std::shared_ptr<const PublicKernel>;
 
 /// DeepSeek-V3's softmax scale.
 constexpr double kScale = 0.1352338;
@@ -74,13 +75,13 @@ Case makeRandomCase(uint64_t seed, int index);
 void addNumericsCases(std::vector<Case> &cases);
 void addLogitCases(std::vector<Case> &cases);
 void addLayoutCases(std::vector<Case> &cases);
-void addAlignmentCases(std::vector<Case> &cases, Engine &engine);
+void addAlignmentCases(std::vector<Case> &cases, const Machine &machine);
 void addHeadCases(std::vector<Case> &cases);
 void addSplitCases(std::vector<Case> &cases);
 void addMaskCases(std::vector<Case> &cases);
 void addShapeCases(std::vector<Case> &cases);
-void addTargetCases(std::vector<Case> &cases, Engine &engine);
-void addDeviceCases(std::vector<Case> &cases, Engine &engine);
+void addTargetCases(std::vector<Case> &cases, PublicEngine &engine);
+void addDeviceCases(std::vector<Case> &cases, const Machine &machine);
 
 //===----------------------------------------------------------------------===//
 // Running a case
@@ -134,48 +135,49 @@ struct LaunchOptions {
   /// On a GPU: where the pages of the pool go.
   const PagePlacement *placement = nullptr;
   /// Called last before the launch.
-  std::function<llvm::Error(Arguments &)> bind;
+  std::function<llvm::Error(LaunchArgs &)> bind;
 };
 
 /// Engines and kernels, shared by all cases.
 class Suite {
 public:
-  explicit Suite(Engine &engine) : engine(engine) {}
+  explicit Suite(PublicEngine &engine) : engine(engine) {}
   ~Suite();
 
   /// The kernel of a spec, compiled at first use. An empty `cpu` and 0 workers
   /// are the engine's own. Thread-safe.
-  llvm::Expected<std::shared_ptr<Kernel>>
+  llvm::Expected<KernelPtr>
   kernel(const Spec &spec, const std::string &cpu = "", int numWorkers = 0);
   /// Starts to compile the kernels of the cases, on threads of its own.
   void compileAhead(llvm::ArrayRef<Case> cases, int numThreads);
   int numKernels() const { return numCompiled; }
   double compileSeconds() const { return seconds; }
 
-  bool onCuda() const { return engine.options().target == TargetKind::CUDA; }
+  bool onCuda() const { return engine.machine().onGPU; }
   llvm::Expected<std::shared_ptr<DeviceSession>> session();
 
   /// Why a kernel that a case asked for is not one that the target has; the
   /// last one. Empty: there was none.
   std::string refusal;
 
-  Engine &engine;
+  PublicEngine &engine;
 
 private:
   /// A kernel that is there or being made.
   struct Compiled {
-    std::shared_ptr<Kernel> kernel;
+    KernelPtr kernel;
     std::string error;
     bool refused = false;
   };
 
-  llvm::Expected<Engine *> engineOf(const std::string &cpu, int numWorkers);
+  llvm::Expected<PublicEngine *> engineOf(const std::string &cpu,
+                                          int numWorkers);
   Compiled compile(const Spec &spec, const std::string &cpu, int numWorkers);
   std::shared_future<Compiled> find(const Spec &spec, const std::string &cpu,
                                     int numWorkers);
 
   std::mutex mutex; // of what follows
-  std::map<std::pair<std::string, int>, std::unique_ptr<Engine>> engines;
+  std::map<std::pair<std::string, int>, std::unique_ptr<PublicEngine>> engines;
   std::map<std::string, std::shared_future<Compiled>> kernels;
   std::shared_ptr<DeviceSession> device;
   std::atomic<int> numCompiled = 0;
@@ -208,7 +210,7 @@ public:
                                      int64_t numSplits,
                                      const LaunchOptions &options = {});
 
-  llvm::Expected<std::shared_ptr<Kernel>> kernel(const Spec &spec) {
+  llvm::Expected<KernelPtr> kernel(const Spec &spec) {
     return suite.kernel(spec, testCase.cpu);
   }
 
@@ -225,8 +227,9 @@ private:
   llvm::Error compare(const oracle::Result &expected, const Results &results);
   llvm::Expected<oracle::Result> evaluate(const Problem &problem) const;
   oracle::Tolerance tolerance(DType outDType) const;
-  llvm::Error launchOnHost(const Kernel &kernel, const Arguments &arguments);
-  llvm::Error launchOnDevice(const Kernel &kernel, const Arguments &arguments,
+  llvm::Error launchOnHost(const PublicKernel &kernel, LaunchArgs &arguments);
+  llvm::Error launchOnDevice(const KernelPtr &kernel,
+                             const LaunchArgs &arguments,
                              const Results &results,
                              const PagePlacement *placement);
 
@@ -238,7 +241,8 @@ private:
 /// Compiles each kernel that the cases ask for (but for edits of schedules),
 /// and prints a row for each as it ends. Returns whether none failed; on a GPU,
 /// what costs speed is a failure where there is an assembler that says so.
-llvm::Expected<bool> compileCases(Engine &engine, llvm::ArrayRef<Case> cases,
+llvm::Expected<bool> compileCases(PublicEngine &engine,
+                                  llvm::ArrayRef<Case> cases,
                                   llvm::raw_ostream &table);
 
 //===----------------------------------------------------------------------===//

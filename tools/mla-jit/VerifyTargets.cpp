@@ -29,8 +29,8 @@ static Case targetCase(const std::string &cpu, const char *name) {
   return c;
 }
 
-void addTargetCases(std::vector<Case> &cases, Engine &engine) {
-  if (engine.options().target != TargetKind::Host)
+void addTargetCases(std::vector<Case> &cases, PublicEngine &engine) {
+  if (engine.machine().onGPU)
     return;
   auto target = engine.target();
   if (!target) {
@@ -49,7 +49,7 @@ void addTargetCases(std::vector<Case> &cases, Engine &engine) {
     cpus.push_back("x86-64-v4");
 
   for (const std::string &cpu : cpus) {
-    if (cpu == target->cpu)
+    if (cpu == target->name)
       continue;
     cases.push_back(targetCase(cpu, "h16"));
 

@@ -10,7 +10,7 @@
 #define MLA_INPUTS_GENERATE_H
 
 #include "mla/Inputs/TensorSet.h"
-#include "mla_jit/Spec.h"
+#include "mla/Problem/Spec.h"
 
 #include <cstdint>
 #include <vector>

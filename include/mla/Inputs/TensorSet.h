@@ -9,7 +9,7 @@
 #ifndef MLA_INPUTS_TENSORSET_H
 #define MLA_INPUTS_TENSORSET_H
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

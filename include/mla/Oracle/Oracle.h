@@ -9,7 +9,7 @@
 #ifndef MLA_ORACLE_ORACLE_H
 #define MLA_ORACLE_ORACLE_H
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 
 #include <cstdint>
 #include <functional>

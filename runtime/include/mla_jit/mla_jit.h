@@ -181,6 +181,36 @@ MLA_API mla_code mla_engine_counters(mla_engine *engine, mla_counters *counters,
 MLA_API mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
                                  mla_status *status);
 
+/* What an engine compiles for. Asks the driver only where the target has no
+   chip. MLA_E_INVALID: a CPU or chip that does not exist. */
+typedef struct mla_target_info {
+  uint32_t size;
+  int32_t num_workers; /* threads, or SMs that are used (0: no device) */
+  char name[64];       /* LLVM's name of the CPU, or the chip of the GPU */
+  /* Of a CPU; of a GPU 0. */
+  int32_t vector_bits, vector_registers;
+  int64_t l1_bytes, l2_bytes;
+} mla_target_info;
+MLA_API mla_code mla_engine_get_target(mla_engine *engine,
+                                       mla_target_info *info,
+                                       mla_status *status);
+
+/* The GPU of mla_engine_options.device, or why there is none. */
+typedef struct mla_device_info {
+  uint32_t size;
+  int32_t num_sms;
+  char name[128];       /* "NVIDIA H200" */
+  char chip[16];        /* "sm_90a" */
+  char driver[32];      /* "CUDA 13.0", whose assembler makes machine code */
+  int64_t shared_bytes; /* that a CTA may have */
+  int64_t l2_bytes, memory_bytes;
+  int32_t is_verified; /* this release was verified with the assembler */
+  int32_t reserved;
+} mla_device_info;
+MLA_API mla_code mla_engine_get_device(mla_engine *engine,
+                                       mla_device_info *info,
+                                       mla_status *status);
+
 /*===----------------------------------------------------------------------===*\
 |* Spec: what is compiled in
 \*===----------------------------------------------------------------------===*/
@@ -324,6 +354,12 @@ MLA_API mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
                                   int (*progress)(void *user, int32_t done,
                                                   int32_t count),
                                   void *user, mla_status *status);
+/* The kernel of an MLIR module at the problem, tile, host, gpu or nvvm level;
+   `name` stands in diagnostics for its file. It is compiled each time, and not
+   kept. What a module of the last three levels says of itself is trusted. */
+MLA_API mla_code mla_prepare_mlir(mla_engine *engine, const char *mlir,
+                                  const char *name, mla_kernel **kernel,
+                                  mla_status *status);
 /* mla_prepare without the compiler: MLA_E_NOT_FOUND. */
 MLA_API mla_code mla_lookup(mla_engine *engine, const mla_spec *spec,
                             mla_kernel **kernel, mla_status *status);
@@ -353,11 +389,49 @@ typedef struct mla_kernel_info {
   uint64_t device_bytes;        /* GPU: of a cubin, at least; else 0 */
   double compile_seconds, load_seconds;
   int32_t num_warnings; /* what makes the code slower than it was meant */
-  int32_t reserved;
+  int32_t num_args;     /* of mla_kernel_get_arg */
+  int32_t num_times;    /* of mla_kernel_get_time */
+  int32_t is_gpu;       /* takes a stream, and memory of the device */
+  char mask[64];        /* "#mla.causal"; "": not known */
 } mla_kernel_info;
 MLA_API mla_code mla_kernel_get_info(mla_kernel *kernel, int32_t batch,
                                      int32_t total_q, mla_kernel_info *info,
                                      mla_status *status);
+/* As mla_sizes_for, for launches of a kernel; all three are at most that many
+   (max_splits 0: only automatic ones). */
+MLA_API mla_code mla_kernel_get_sizes(mla_kernel *kernel, int32_t batch,
+                                      int32_t total_q, int32_t max_splits,
+                                      mla_sizes *sizes, mla_status *status);
+
+/* An argument of a kernel, as it is compiled in. */
+typedef struct mla_arg_info {
+  uint32_t size;
+  int32_t is_named;  /* given by mla_args.named; else by other fields */
+  int32_t is_tensor; /* else a scalar */
+  int32_t dtype;     /* mla_dtype */
+  int32_t rank, reserved;
+  int64_t shape[4], stride[4]; /* -1: any; strides in elements */
+  char name[64];
+} mla_arg_info;
+/* `index` from 0 to mla_kernel_info.num_args - 1. */
+MLA_API mla_code mla_kernel_get_arg(mla_kernel *kernel, int32_t index,
+                                    mla_arg_info *info, mla_status *status);
+
+/* What a stage of the compilation took (of a kernel that was compiled by this
+   engine), or of the loading; of entries side by side, the slowest. */
+typedef struct mla_stage_time {
+  uint32_t size;
+  int32_t is_loading; /* done for each engine, wherever the code came from */
+  char stage[16];
+  double seconds;
+} mla_stage_time;
+MLA_API mla_code mla_kernel_get_time(mla_kernel *kernel, int32_t index,
+                                     mla_stage_time *time, mla_status *status);
+/* The text of a warning (spills, an assembler's notice), see
+   mla_spec_to_text. */
+MLA_API mla_code mla_kernel_get_warning(mla_kernel *kernel, int32_t index,
+                                        char *text, size_t *bytes,
+                                        mla_status *status);
 /* The text or bytes of a stage of the compilation, with a 0 behind them, which
    *bytes counts (see mla_spec_to_text). Host: problem, tile, host, llvm, obj.
    CUDA: problem, tile, gpu, nvvm, llvm, ptx, report (registers, spills), and
@@ -458,6 +532,12 @@ typedef struct mla_args {
    and may be captured. */
 MLA_API mla_code mla_launch(mla_kernel *kernel, void *stream,
                             const mla_args *args, mla_status *status);
+
+/* Whether a launch with these arguments would be right: types, shapes, and what
+   MLA_LAUNCH_CHECK reads. All of the tensors are in memory of the host here,
+   also for a kernel of a GPU. Launches nothing; a workspace is not needed. */
+MLA_API mla_code mla_check(mla_kernel *kernel, const mla_args *args,
+                           mla_status *status);
 
 /* Who does what in a launch, written into `schedule`, on the device and aligned
    as a workspace, for any launches behind on the stream that name it in

@@ -101,21 +101,56 @@ public:
     return info;
   }
   Result<std::string> stage(const char *name) const {
+    return text(mla_kernel_get_stage, name);
+  }
+  Result<std::string> warning(int32_t index) const {
+    return text(mla_kernel_get_warning, index);
+  }
+  Result<mla_arg_info> argument(int32_t index) const {
     Status status;
-    size_t bytes = 0;
-    if (mla_kernel_get_stage(handle.get(), name, nullptr, &bytes, status.get()))
+    auto info = make<mla_arg_info>();
+    if (mla_kernel_get_arg(handle.get(), index, &info, status.get()))
       return status;
-    std::string content(bytes, '\0');
-    if (mla_kernel_get_stage(handle.get(), name, content.data(), &bytes,
+    return info;
+  }
+  Result<mla_stage_time> time(int32_t index) const {
+    Status status;
+    auto time = make<mla_stage_time>();
+    if (mla_kernel_get_time(handle.get(), index, &time, status.get()))
+      return status;
+    return time;
+  }
+  Result<mla_sizes> sizes(int32_t batch, int32_t totalQ,
+                          int32_t maxSplits = 0) const {
+    Status status;
+    auto sizes = make<mla_sizes>();
+    if (mla_kernel_get_sizes(handle.get(), batch, totalQ, maxSplits, &sizes,
                              status.get()))
       return status;
-    content.pop_back(); // the 0
-    return content;
+    return sizes;
+  }
+  Status check(const mla_args &args) const {
+    Status status;
+    mla_check(handle.get(), &args, status.get());
+    return status;
   }
   mla_kernel *get() const { return handle.get(); }
   explicit operator bool() const { return handle != nullptr; }
 
 private:
+  template <typename F, typename T>
+  Result<std::string> text(F function, T of) const {
+    Status status;
+    size_t bytes = 0;
+    if (function(handle.get(), of, nullptr, &bytes, status.get()))
+      return status;
+    std::string content(bytes, '\0');
+    if (function(handle.get(), of, content.data(), &bytes, status.get()))
+      return status;
+    content.pop_back(); // the 0
+    return content;
+  }
+
   std::shared_ptr<mla_kernel> handle;
 };
 
@@ -146,6 +181,13 @@ public:
   }
   Result<Kernel> lookup(const mla_spec &spec) {
     return obtain(spec, mla_lookup);
+  }
+  Result<Kernel> prepare(const char *mlir, const char *name) {
+    Status status;
+    mla_kernel *kernel = nullptr;
+    if (mla_prepare_mlir(handle.get(), mlir, name, &kernel, status.get()))
+      return status;
+    return Kernel(kernel);
   }
   /// All of them, or the status of the first that failed.
   Result<std::vector<Kernel>> prepare(const std::vector<mla_spec> &specs) {
@@ -190,6 +232,20 @@ public:
     if (mla_sizes_for(handle.get(), &spec, batch, totalQ, &sizes, status.get()))
       return status;
     return sizes;
+  }
+  Result<mla_target_info> target() const {
+    Status status;
+    auto info = make<mla_target_info>();
+    if (mla_engine_get_target(handle.get(), &info, status.get()))
+      return status;
+    return info;
+  }
+  Result<mla_device_info> device() const {
+    Status status;
+    auto info = make<mla_device_info>();
+    if (mla_engine_get_device(handle.get(), &info, status.get()))
+      return status;
+    return info;
   }
   Result<mla_counters> counters() const {
     Status status;

@@ -79,7 +79,7 @@ FieldMap::FieldMap(const KernelInfo &info) {
     scalars[i] = info.find(kScalars[i]);
 }
 
-static bool isField(std::string_view name) {
+bool isField(std::string_view name) {
   return llvm::any_of(kTensors,
                       [&](const TensorField &f) { return name == f.name; }) ||
          llvm::is_contained(kScalars, name) ||

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Stages of compilations that are for these alone.
+// Compilations whose result is not kept: stages for their own sake, and kernels
+// of MLIR text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,36 +21,46 @@
 using namespace mla_jit;
 using namespace mla_jit::capi;
 
-/// Compiles, tells the engine's log, and hands over the result.
+/// Does what compiles, and tells the engine's log of it.
+static mla_code tellCompilation(const Engine &engine,
+                                const std::string &success, mla_status *status,
+                                llvm::function_ref<llvm::Error()> compile) {
+  EngineEvent event;
+  auto start = std::chrono::steady_clock::now();
+  llvm::Error error = compile();
+  event.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  Failure failure;
+  bool isWrong = bool(error);
+  if (isWrong)
+    failure = describeFailure(std::move(error));
+  event.kind = !isWrong ? EngineEvent::Kind::Compiled
+               : failure.kind == FailureKind::Forbidden
+                   ? EngineEvent::Kind::Forbidden
+                   : EngineEvent::Kind::CompileFailed;
+  event.message = isWrong ? failure.message : success;
+  if (const auto &log = engine.options().onEvent)
+    log(event);
+  return isWrong ? report(status, failure) : succeed(status);
+}
+
+/// Compiles and hands over the result.
 static mla_code
-compileStage(Engine &engine, const char *stage, mla_write write, void *user,
-             mla_status *status,
+compileStage(const Engine &engine, const char *stage, mla_write write,
+             void *user, mla_status *status,
              llvm::function_ref<llvm::Expected<std::string>(Stage)> compile) {
   auto parsed = parseStage(stage);
   if (!parsed)
     return report(status, invalid("argument 'stage': {0}",
                                   llvm::toString(parsed.takeError())));
-  EngineEvent event;
-  auto start = std::chrono::steady_clock::now();
-  auto content = compile(*parsed);
-  event.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  Failure failure;
-  if (content) {
-    event.kind = EngineEvent::Kind::Compiled;
-    event.message = std::string("compiled to stage ") + stage;
-  } else {
-    failure = describeFailure(content.takeError());
-    event.kind = EngineEvent::Kind::CompileFailed;
-    event.message = failure.message;
-  }
-  if (const auto &log = engine.options().onEvent)
-    log(event);
-  if (!content)
-    return report(status, failure);
-  write(user, content->data(), content->size());
-  return succeed(status);
+  std::string content;
+  mla_code code =
+      tellCompilation(engine, std::string("compiled to stage ") + stage, status,
+                      [&] { return compile(*parsed).moveInto(content); });
+  if (code == MLA_OK)
+    write(user, content.data(), content.size());
+  return code;
 }
 
 static llvm::Error requireAll(mla_engine *engine, const char *stage,
@@ -90,6 +101,28 @@ mla_code mla_compile_mlir(mla_engine *engine, const char *mlir,
   return compileStage(
       engine->engine, stage, write, user, status,
       [&](Stage to) { return engine->engine.compile(mlir, name, to); });
+} catch (...) {
+  return reportException(status);
+}
+
+mla_code mla_prepare_mlir(mla_engine *engine, const char *mlir,
+                          const char *name, mla_kernel **kernel,
+                          mla_status *status) try {
+  if (llvm::Error error = require(kernel, "kernel"))
+    return report(status, std::move(error));
+  *kernel = nullptr;
+  if (llvm::Error error = require(engine, "engine"))
+    return report(status, std::move(error));
+  for (auto [argument, what] : {std::pair{mlir, "mlir"}, {name, "name"}})
+    if (llvm::Error error = require(argument, what))
+      return report(status, std::move(error));
+  std::shared_ptr<Kernel> made;
+  mla_code code = tellCompilation(
+      engine->engine, "compiled a kernel of MLIR text", status,
+      [&] { return engine->engine.prepare(mlir, name).moveInto(made); });
+  if (code == MLA_OK)
+    *kernel = makeHandle(*engine, std::move(made), "the MLIR text");
+  return code;
 } catch (...) {
   return reportException(status);
 }

@@ -235,6 +235,11 @@ static llvm::Error nameForbidden(llvm::Error error, mla_spec spec) {
   return llvm::make_error<FailureError>(std::move(failure));
 }
 
+/// Of a kernel's schedule, for makeHandle.
+static const char *giverOf(const mla_spec &spec) {
+  return spec.schedule ? "the spec" : nullptr;
+}
+
 using Obtain =
     llvm::Expected<std::shared_ptr<Kernel>> (Engine::*)(const Spec &);
 
@@ -250,7 +255,7 @@ static mla_code obtain(mla_engine *engine, const mla_spec *spec,
   auto found = (engine->engine.*function)(read->spec);
   if (!found)
     return report(status, nameForbidden(found.takeError(), read->given));
-  *kernel = makeHandle(*engine, std::move(*found), read->given);
+  *kernel = makeHandle(*engine, std::move(*found), giverOf(read->given));
   return succeed(status);
 }
 
@@ -289,7 +294,8 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
   llvm::Error first = llvm::Error::success();
   for (int32_t i = 0; i < count; ++i) {
     if (made[i])
-      kernels[i] = makeHandle(*engine, std::move(*made[i]), (*read)[i].given);
+      kernels[i] =
+          makeHandle(*engine, std::move(*made[i]), giverOf((*read)[i].given));
     else if (first)
       llvm::consumeError(made[i].takeError());
     else

@@ -9,8 +9,8 @@
 #ifndef MLA_JIT_SRC_CAPI_ENGINEOPTIONS_H
 #define MLA_JIT_SRC_CAPI_ENGINEOPTIONS_H
 
+#include "../Engine.h"
 #include "Status.h"
-#include "mla_jit/Engine.h"
 
 namespace mla_jit::capi {
 

@@ -14,9 +14,9 @@
 #ifndef MLA_JIT_SRC_CAPI_HANDLES_H
 #define MLA_JIT_SRC_CAPI_HANDLES_H
 
+#include "../Engine.h"
 #include "../cache/Stripes.h"
 #include "Status.h"
-#include "mla_jit/Engine.h"
 
 #include <atomic>
 #include <mutex>
@@ -34,9 +34,13 @@ struct SharedState {
   cache::EventCounts<LaunchEvent> launches;
 };
 
-/// A kernel as a handle of the caller's, with one reference.
+/// A kernel as a handle of the caller's, with one reference. `givenBy`: what
+/// its schedule was given by, or null if it was chosen.
 mla_kernel *makeHandle(const mla_engine &engine, std::shared_ptr<Kernel> kernel,
-                       const mla_spec &spec);
+                       const char *givenBy);
+/// Whether an argument of that name is given by a field of mla_args other than
+/// `named`.
+bool isField(std::string_view name);
 
 /// Which arguments of a kernel the fields of mla_args are, found once for all
 /// launches.
@@ -77,7 +81,7 @@ struct mla_kernel {
   std::atomic<int64_t> references = 1;
   std::shared_ptr<mla_jit::Kernel> kernel;
   std::shared_ptr<mla_jit::capi::SharedState> shared;
-  bool isScheduleGiven = false;
+  const char *scheduleGivenBy = nullptr; ///< null: chosen
 
   /// Found by the first launch: most handles of a hit in memory never launch.
   const mla_jit::capi::FieldMap &fields() {

@@ -8,16 +8,14 @@
 
 #include "Handles.h"
 
-#include <cmath>
-
 using namespace mla_jit;
 using namespace mla_jit::capi;
 
 mla_kernel *capi::makeHandle(const mla_engine &engine,
                              std::shared_ptr<Kernel> kernel,
-                             const mla_spec &spec) {
+                             const char *givenBy) {
   auto *handle = new mla_kernel;
-  handle->isScheduleGiven = spec.schedule != nullptr;
+  handle->scheduleGivenBy = givenBy;
   handle->kernel = std::move(kernel);
   handle->shared = engine.shared.copy();
   return handle;
@@ -33,77 +31,8 @@ void mla_kernel_release(mla_kernel *kernel) {
     delete kernel;
 }
 
-static double secondsOf(const Kernel &kernel, bool isLoading) {
-  double seconds = 0;
-  for (const StageTime &time : kernel.compileTimes())
-    if (time.isLoading == isLoading)
-      seconds += time.seconds;
-  return seconds;
-}
-
-mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
-                             mla_kernel_info *info, mla_status *status) try {
-  if (llvm::Error error = require(handle, "kernel"))
-    return report(status, std::move(error));
-  for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
-    if (value < 0)
-      return report(status,
-                    invalid("argument '{0}' requires at least 0, but got {1}",
-                            name, value));
-  if (llvm::Error error = checkStruct(info, "info"))
-    return report(status, std::move(error));
-  const Kernel &kernel = *handle->kernel;
-  const KernelInfo &known = *kernel.info();
-  mla_kernel_info told = {};
-  told.origin = static_cast<int32_t>(kernel.origin());
-  copyInto(told.target, handle->shared->target);
-  copyInto(told.digest, kernel.digest());
-  copyInto(told.variant, "only"); // one for all sizes
-  copyInto(told.schedule, known.schedule);
-  copyInto(told.schedule_reason,
-           known.isMerge ? "a merge has none"
-           : handle->isScheduleGiven
-               ? "given by the spec"
-               : llvm::formatv("chosen by the cost model of {0} for {1} query "
-                               "heads a KV head",
-                               handle->shared->target, known.group)
-                     .str());
-  told.num_entries = static_cast<int32_t>(known.entries.size());
-  told.num_workers = kernel.numWorkers();
-  if (!known.entries.empty()) {
-    const KernelInfo::Entry &first = known.entries.front();
-    copyInto(told.symbol, first.symbol);
-    told.threads = first.launch.threads;
-    told.ctas_per_sm = known.chip.empty() ? 0 : first.launch.ctasPerWorker;
-    told.shared_bytes = first.launch.sharedBytes;
-  }
-  told.code_bytes = kernel.codeBytes();
-  told.device_bytes = kernel.deviceBytes();
-  told.compile_seconds = secondsOf(kernel, /*isLoading=*/false);
-  told.load_seconds = secondsOf(kernel, /*isLoading=*/true);
-  told.num_warnings = static_cast<int32_t>(known.warnings.size());
-  writeStruct(info, told);
-  return succeed(status);
-} catch (...) {
-  return reportException(status);
-}
-
-mla_code mla_kernel_get_stage(mla_kernel *handle, const char *stage,
-                              char *content, size_t *bytes,
-                              mla_status *status) try {
-  if (llvm::Error error = require(handle, "kernel"))
-    return report(status, std::move(error));
-  if (llvm::Error error = require(stage, "stage"))
-    return report(status, std::move(error));
-  auto found = handle->kernel->stage(stage);
-  if (!found)
-    return report(status, found.takeError());
-  return report(status, copyText(*found, content, bytes));
-} catch (...) {
-  return reportException(status);
-}
-
-/// What mla_launch and mla_schedule do with the arguments that were checked.
+/// What mla_launch, mla_check and mla_schedule do with the arguments that were
+/// checked.
 using Start = llvm::function_ref<llvm::Error(const Kernel &, const mla_args &,
                                              Arguments &)>;
 
@@ -182,6 +111,21 @@ mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
   }
   handle->shared->launches.add(LaunchEvent::Done);
   return succeed(status);
+} catch (...) {
+  return reportException(status);
+}
+
+mla_code mla_check(mla_kernel *handle, const mla_args *args,
+                   mla_status *status) try {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  return report(status, start(*handle, args,
+                              [](const Kernel &, const mla_args &,
+                                 const Arguments &arguments) -> llvm::Error {
+                                if (llvm::Error error = arguments.check())
+                                  return error;
+                                return arguments.checkContents();
+                              }));
 } catch (...) {
   return reportException(status);
 }

@@ -27,6 +27,13 @@ DType toDType(int32_t dtype) {
   }
 }
 
+int32_t fromDType(DType dtype) {
+  for (int32_t given : {MLA_F32, MLA_F16, MLA_BF16, MLA_I32, MLA_I64})
+    if (toDType(given) == dtype)
+      return given;
+  return MLA_NONE;
+}
+
 /// Largest values that are taken for meant: beyond, sizes that are compiled in
 /// would overflow one way or another.
 static constexpr int32_t kMaxHeads = 1 << 14, kMaxDim = 1 << 13,

@@ -15,7 +15,7 @@
 #define MLA_JIT_SRC_CAPI_SPECTEXT_H
 
 #include "Status.h"
-#include "mla_jit/Spec.h"
+#include "mla/Problem/Spec.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mla_jit::capi {
@@ -32,6 +32,8 @@ readSpecText(std::string_view text,
 llvm::Expected<Spec> toSpec(const mla_spec &spec, std::string_view target);
 /// "bf16" of MLA_BF16; DType::None of what the engine has no tensors of.
 DType toDType(int32_t dtype);
+/// The inverse.
+int32_t fromDType(DType dtype);
 
 /// Takes "(%name: type, ...) body" apart.
 llvm::Error readScoreMod(std::string_view text, Spec &spec);

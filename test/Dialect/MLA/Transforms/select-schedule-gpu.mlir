@@ -105,7 +105,7 @@ func.func @v_within_latent(%q: memref<?x?x64x512xbf16>, %qr: memref<?x?x64x64xbf
 // 2 KB cannot be issued in time; many rows are bound by the tensor cores, and copies row by row would be in their way.
 
 // CHECK-LABEL: @pages_of_32
-// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma>
+// CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma, cluster = 2>
 func.func @pages_of_32(%q: memref<?x?x16x576xbf16>, %k: memref<?x32x1x576xbf16>, %table: memref<?x?xi32>,
                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x32x1x576xbf16>) table(%table : memref<?x?xi32>)
@@ -116,7 +116,7 @@ func.func @pages_of_32(%q: memref<?x?x16x576xbf16>, %k: memref<?x32x1x576xbf16>,
 // -----
 
 // CHECK-LABEL: @pages_of_16
-// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather>
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather, cluster = 2>
 func.func @pages_of_16(%q: memref<?x?x16x576xbf16>, %k: memref<?x16x1x576xbf16>, %table: memref<?x?xi32>,
                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x16x1x576xbf16>) table(%table : memref<?x?xi32>)
@@ -129,7 +129,7 @@ func.func @pages_of_16(%q: memref<?x?x16x576xbf16>, %k: memref<?x16x1x576xbf16>,
 // 48 = 3 x 16: a page's keys are in two tiles, by 16.
 
 // CHECK-LABEL: @pages_of_48
-// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather>
+// CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, {{.*}} copy = gather, cluster = 2>
 func.func @pages_of_48(%q: memref<?x?x16x576xbf16>, %k: memref<?x48x1x576xbf16>, %table: memref<?x?xi32>,
                        %lens: memref<?xi32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
   mla.decode q(%q : memref<?x?x16x576xbf16>) k(%k : memref<?x48x1x576xbf16>) table(%table : memref<?x?xi32>)

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MLA_JIT_ENGINE_H
-#define MLA_JIT_ENGINE_H
+#ifndef MLA_JIT_SRC_ENGINE_H
+#define MLA_JIT_SRC_ENGINE_H
 
-#include "mla_jit/Kernel.h"
-#include "mla_jit/Spec.h"
+#include "Kernel.h"
+#include "mla/Problem/Spec.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -188,8 +188,9 @@ public:
   /// The same as prepare, but never compiles nor waits for who does.
   llvm::Expected<std::shared_ptr<Kernel>> lookUp(const Spec &spec);
   /// The same for MLIR text at the problem, tile, host, gpu or nvvm level;
-  /// `name` is for messages. A module of the last three is run as it is: its
-  /// mla.kernel is trusted.
+  /// `name` is for messages. Always compiled, so not where the policy forbids
+  /// that. A module of the last three is run as it is: its mla.kernel is
+  /// trusted.
   llvm::Expected<std::shared_ptr<Kernel>> prepare(const std::string &mlir,
                                                   const std::string &name);
 
@@ -234,4 +235,4 @@ private:
 
 } // namespace mla_jit
 
-#endif // MLA_JIT_ENGINE_H
+#endif // MLA_JIT_SRC_ENGINE_H

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MLA_JIT_SPEC_H
-#define MLA_JIT_SPEC_H
+#ifndef MLA_PROBLEM_SPEC_H
+#define MLA_PROBLEM_SPEC_H
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 
 #include <string>
 #include <string_view>
@@ -26,10 +26,6 @@ enum class KVLayout : uint8_t {
 };
 std::string_view toString(KVLayout layout);
 
-/// The static part of a decode problem: everything that is compiled in. Batch,
-/// lengths, strides, pointers, scale, mask parameters, number of splits and
-/// whether LSE is wanted are launch arguments. Defaults are DeepSeek-V3's
-/// decode with all heads on one device.
 /// What a kernel computes.
 enum class Operation : uint8_t {
   Decode,
@@ -38,6 +34,10 @@ enum class Operation : uint8_t {
 };
 std::string_view toString(Operation operation);
 
+/// The static part of a decode problem: everything that is compiled in. Batch,
+/// lengths, strides, pointers, scale, mask parameters, number of splits and
+/// whether LSE is wanted are launch arguments. Defaults are DeepSeek-V3's
+/// decode with all heads on one device.
 struct Spec {
   Operation operation = Operation::Decode;
   DType qDType = DType::BF16;   ///< q and q_rope: bf16, f16 or f32
@@ -89,4 +89,4 @@ struct Spec {
 
 } // namespace mla_jit
 
-#endif // MLA_JIT_SPEC_H
+#endif // MLA_PROBLEM_SPEC_H

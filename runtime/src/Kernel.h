@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MLA_JIT_KERNEL_H
-#define MLA_JIT_KERNEL_H
+#ifndef MLA_JIT_SRC_KERNEL_H
+#define MLA_JIT_SRC_KERNEL_H
 
-#include "mla_jit/Tensor.h"
+#include "mla/Problem/Tensor.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
@@ -277,4 +277,4 @@ private:
 
 } // namespace mla_jit
 
-#endif // MLA_JIT_KERNEL_H
+#endif // MLA_JIT_SRC_KERNEL_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MLA_JIT_TENSOR_H
-#define MLA_JIT_TENSOR_H
+#ifndef MLA_PROBLEM_TENSOR_H
+#define MLA_PROBLEM_TENSOR_H
 
 #include <array>
 #include <cstddef>
@@ -53,4 +53,4 @@ struct Tensor {
 
 } // namespace mla_jit
 
-#endif // MLA_JIT_TENSOR_H
+#endif // MLA_PROBLEM_TENSOR_H
