@@ -18,7 +18,10 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace mlir;
@@ -68,17 +71,21 @@ mla::runTool(llvm::StringRef path, llvm::ArrayRef<std::string> arguments,
   if (failed)
     return createStringError("cannot start " + path + ": " + message);
 
-  // Polled: LLVM's wait with a time limit takes SIGALRM from the process.
-  llvm::sys::ProcessInfo ended;
+  // Polled: LLVM's wait with a time limit takes SIGALRM from the process, and
+  // one that does not block leaves its handler there.
+  int status = 0;
   for (auto pause = std::chrono::milliseconds(1);;
        pause = std::min(2 * pause, std::chrono::milliseconds(8))) {
-    ended = llvm::sys::Wait(process, 0, &message);
-    if (ended.Pid != llvm::sys::ProcessInfo::InvalidPid)
+    pid_t ended = ::waitpid(process.Pid, &status, WNOHANG);
+    if (ended == process.Pid)
       break;
+    if (ended < 0 && errno != EINTR)
+      return createStringError(std::error_code(errno, std::generic_category()),
+                               "cannot wait for " + path);
     if (timeLimit.count() > 0 &&
         std::chrono::steady_clock::now() - start > timeLimit) {
-      kill(process.Pid, SIGKILL);
-      llvm::sys::Wait(process, std::nullopt);
+      ::kill(process.Pid, SIGKILL);
+      ::waitpid(process.Pid, &status, 0);
       return createStringError(std::make_error_code(std::errc::timed_out),
                                path +
                                    " was not done within the time limit of " +
@@ -86,14 +93,15 @@ mla::runTool(llvm::StringRef path, llvm::ArrayRef<std::string> arguments,
     }
     std::this_thread::sleep_for(pause);
   }
-  if (ended.ReturnCode < 0)
-    return createStringError(
-        path + " failed: " + (message.empty() ? "ended by a signal" : message));
+  if (!WIFEXITED(status))
+    return createStringError(path + " failed: ended by signal " +
+                             llvm::Twine(WTERMSIG(status)) + ", " +
+                             ::strsignal(WTERMSIG(status)));
   auto buffer = llvm::MemoryBuffer::getFile(log);
   if (!buffer)
     return createStringError(buffer.getError(),
                              "cannot read what " + path + " printed");
-  return ToolResult{ended.ReturnCode, (*buffer)->getBuffer().str()};
+  return ToolResult{WEXITSTATUS(status), (*buffer)->getBuffer().str()};
 }
 
 unsigned mla::ptxVersionOfRelease(llvm::StringRef release) {

@@ -90,7 +90,7 @@ static void describeAssembler(PublicEngine &engine) {
   }
   line("assembler", "the driver's, {0}, {1}", device->driver,
        device->is_verified ? "which this release was verified with"
-                          : "which this release was not verified with");
+                           : "which this release was not verified with");
   auto version = mlir::mla::parseAssemblerVersion(device->driver);
   for (const mlir::mla::AssemblerDefect &defect :
        mlir::mla::findDefects(version))
