@@ -90,7 +90,7 @@ PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
   outs().flush();
   json::Array warnings((*kernel)->warnings());
   report.push_back(json::Object{{"kernel", name},
-                                {"schedule", (*kernel)->info().schedule},
+                                {"schedule", std::string((*kernel)->info().schedule)},
                                 {"compile_ms", milliseconds},
                                 {"stages_ms", std::move(times)},
                                 {"warnings", std::move(warnings)}});
@@ -99,9 +99,10 @@ PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
 
 Expected<PeerKernels::KernelPtr> PeerKernels::get(const PeerConfig &config) {
   const Spec &s = config.spec;
-  std::string key = formatv("{0} {1} {2} {3} {4} {5} {6} {7}", s.numHeads,
-                            s.headDim, s.headDimV, s.pageSize,
-                            toString(s.kvDType), s.mask, s.queries, s.schedule);
+  std::string key =
+      formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8}", s.numHeads, s.headDim,
+              s.headDimV, s.pageSize, toString(s.kvDType), s.mask, s.queries,
+              s.schedule, s.sharedPlan);
   auto [known, isNew] = kernels.try_emplace(key);
   if (isNew)
     known->second = compile(config);

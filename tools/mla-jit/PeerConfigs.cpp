@@ -55,7 +55,8 @@ static bool readConfig(const json::Value &value, PeerConfig &config,
       !map.map("page_size", spec.pageSize) || !map.map("causal", causal) ||
       !map.map("dtype", dtype) || !map.map("seq_lens", config.seqLens) ||
       !map.map("best_us", config.bestMicroseconds) ||
-      !map.mapOptional("schedule", spec.schedule))
+      !map.mapOptional("schedule", spec.schedule) ||
+      !map.mapOptional("shared_schedule", spec.sharedPlan))
     return false;
   spec.qDType = spec.kvDType = spec.outDType = parseDType(dtype);
   spec.mask = causal ? "causal" : "none";

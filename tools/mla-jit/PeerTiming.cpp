@@ -26,6 +26,8 @@ namespace mla_jit {
 /// do not divide it, so that no two are alike.
 static constexpr size_t kRandomBytes = size_t(64) << 20;
 static constexpr int kLeastLaunches = 10;
+/// Of a step, that share a schedule: DeepSeek-V3's.
+static constexpr int kLayers = 61;
 /// Replays come in a burst of about this time after a pause, as the others'
 /// times were taken: what lasts longer is bound by power, which clocks follow.
 static constexpr double kBurstMicroseconds = 30000;
@@ -127,8 +129,9 @@ public:
         pool(pool), copies(copies) {}
 
   Error prepare();
-  /// Puts the launch of a copy into the stream.
-  Error launch(int copy) const;
+  /// Puts so many launches into the stream, copy by copy; behind a schedule if
+  /// they share one.
+  Error launchStep(int launches) const;
   /// An error if something of out is not a number.
   Error checkResult() const;
 
@@ -146,6 +149,8 @@ private:
   cuda::DevicePtr pool, out = 0, lse = 0, lengths = 0;
   int copies;
   std::vector<mla_args> arguments; // by copy; none is by name
+  cuda::DevicePtr schedule = 0;
+  size_t scheduleBytes = 0;
   std::vector<cuda::DeviceBuffer> buffers;
 };
 } // namespace
@@ -239,21 +244,40 @@ Error PeerLaunches::prepare() {
       return error;
     arguments.push_back(one.get());
   }
-  size_t bytes = 0;
-  if (Error error = kernel->workspaceBytes(arguments.front()).moveInto(bytes))
-    return error;
-  auto workspace = allocate(bytes);
+  auto sizes = kernel->sizes(arguments.front());
+  if (!sizes)
+    return sizes.takeError();
+  auto workspace = allocate(sizes->workspace_bytes);
   if (!workspace)
     return workspace.takeError();
+  if (spec.sharedPlan) {
+    scheduleBytes = sizes->schedule_bytes;
+    if (Error error = allocate(scheduleBytes).moveInto(schedule))
+      return error;
+  }
   for (mla_args &args : arguments) {
     args.workspace = reinterpret_cast<void *>(*workspace);
-    args.workspace_bytes = bytes;
+    args.workspace_bytes = sizes->workspace_bytes;
   }
   return Error::success();
 }
 
-Error PeerLaunches::launch(int copy) const {
-  return kernel->launch(arguments[copy], session->stream().handle());
+Error PeerLaunches::launchStep(int launches) const {
+  mla_args args = arguments.front();
+  void *stream = session->stream().handle(),
+       *shared = reinterpret_cast<void *>(schedule);
+  args.flags = 0; // the plan is made when all ahead has ended
+  if (shared)
+    if (Error error = kernel->schedule(args, shared, scheduleBytes, stream))
+      return error;
+  for (int i = 0; i < launches; ++i) {
+    args = arguments[i % copies];
+    args.schedule = shared;
+    args.schedule_bytes = scheduleBytes;
+    if (Error error = kernel->launch(args, stream))
+      return error;
+  }
+  return Error::success();
 }
 
 Error PeerLaunches::checkResult() const {
@@ -283,19 +307,16 @@ PeerTiming::measure(const PeerConfig &config,
   if (Error error = launches.prepare())
     return std::move(error);
   // Not captured: an error of the kernel shows here.
-  if (Error error = launches.launch(0))
+  if (Error error = launches.launchStep(1))
     return std::move(error);
   if (Error error = launches.checkResult())
     return std::move(error);
 
-  int numLaunches = std::max(copies, kLeastLaunches);
-  auto graph =
-      cuda::Graph::capture(session->context(), session->stream(), [&]() {
-        Error error = Error::success();
-        for (int i = 0; i < numLaunches && !error; ++i)
-          error = launches.launch(i % copies);
-        return error;
-      });
+  int numLaunches =
+      std::max(copies, config.spec.sharedPlan ? kLayers : kLeastLaunches);
+  auto graph = cuda::Graph::capture(session->context(), session->stream(), [&] {
+    return launches.launchStep(numLaunches);
+  });
   if (!graph)
     return graph.takeError();
   auto timeFor = [&](double replays, double least, double most) {

@@ -116,11 +116,16 @@ const mla_arg_info *PublicKernel::find(llvm::StringRef name) const {
   return found == args.end() ? nullptr : &*found;
 }
 
-Expected<size_t> PublicKernel::workspaceBytes(const mla_args &args) const {
+Expected<mla_sizes> PublicKernel::sizes(const mla_args &args) const {
   auto sizes = kernel.sizes(args.batch, args.total_q, args.num_splits);
   if (!sizes)
     return toError(sizes.status());
-  return sizes->workspace_bytes;
+  return *sizes;
+}
+
+Expected<size_t> PublicKernel::workspaceBytes(const mla_args &args) const {
+  auto all = sizes(args);
+  return all ? Expected<size_t>(all->workspace_bytes) : all.takeError();
 }
 
 Error PublicKernel::check(const mla_args &args) const {
@@ -129,6 +134,11 @@ Error PublicKernel::check(const mla_args &args) const {
 
 Error PublicKernel::launch(const mla_args &args, void *stream) const {
   return toError(kernel.launch(args, stream));
+}
+
+Error PublicKernel::schedule(const mla_args &args, void *schedule, size_t bytes,
+                             void *stream) const {
+  return toError(kernel.schedule(args, schedule, bytes, stream));
 }
 
 } // namespace mla_jit

@@ -60,11 +60,15 @@ public:
   double seconds() const { return known.compile_seconds + known.load_seconds; }
   llvm::ArrayRef<std::string> warnings() const { return notices; }
 
-  /// Bytes of workspace for such a launch.
+  /// Bytes of workspace, and of a schedule, for such a launch.
+  llvm::Expected<mla_sizes> sizes(const mla_args &args) const;
   llvm::Expected<size_t> workspaceBytes(const mla_args &args) const;
   /// Checks a launch whose tensors are all in host memory, contents included.
   llvm::Error check(const mla_args &args) const;
   llvm::Error launch(const mla_args &args, void *stream = nullptr) const;
+  /// Makes the schedule of such launches.
+  llvm::Error schedule(const mla_args &args, void *schedule, size_t bytes,
+                       void *stream) const;
 
 private:
   explicit PublicKernel(mla::Kernel kernel) : kernel(std::move(kernel)) {}
