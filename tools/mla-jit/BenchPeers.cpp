@@ -89,11 +89,12 @@ PeerKernels::Compiled PeerKernels::compile(const PeerConfig &config) {
     outs() << "  warning: " << warning << "\n";
   outs().flush();
   json::Array warnings((*kernel)->warnings());
-  report.push_back(json::Object{{"kernel", name},
-                                {"schedule", std::string((*kernel)->info().schedule)},
-                                {"compile_ms", milliseconds},
-                                {"stages_ms", std::move(times)},
-                                {"warnings", std::move(warnings)}});
+  report.push_back(
+      json::Object{{"kernel", name},
+                   {"schedule", std::string((*kernel)->info().schedule)},
+                   {"compile_ms", milliseconds},
+                   {"stages_ms", std::move(times)},
+                   {"warnings", std::move(warnings)}});
   return {std::move(*kernel), ""};
 }
 

@@ -22,9 +22,7 @@ static constexpr int64_t kChunkBytes = 16;
 
 LogicalResult NVVMEmitter::emitCopyOp(Operation &op) {
   if (auto load = dyn_cast<TMALoadOp>(op))
-    return emitTMALoad(load, scalar(load.getMap()),
-                       llvm::map_to_vector(load.getCoordinates(),
-                                           [&](Value v) { return scalar(v); }));
+    return emitTMALoad(load);
   if (auto gather = dyn_cast<GatherOp>(op))
     return emitGather(gather);
   emitClearRows(cast<ClearRowsOp>(op));
@@ -35,58 +33,7 @@ LogicalResult NVVMEmitter::emitCopyOp(Operation &op) {
 // TMA
 //===----------------------------------------------------------------------===//
 
-/// The one copy that a branch does, if it only computes where from besides.
-static TMALoadOp findOnlyCopy(Block &branch) {
-  TMALoadOp copy;
-  for (Operation &op : branch.without_terminator()) {
-    if (auto load = dyn_cast<TMALoadOp>(op)) {
-      if (copy)
-        return {};
-      copy = load;
-    } else if (!isPure(&op)) {
-      return {};
-    }
-  }
-  return copy;
-}
-
-/// Whether two copies differ in where from only.
-static bool areAlike(TMALoadOp x, TMALoadOp y) {
-  TensorMapType from = x.getMap().getType(), other = y.getMap().getType();
-  return x.getTile() == y.getTile() && x.getAt() == y.getAt() &&
-         x.getCoordinates().size() == y.getCoordinates().size() &&
-         from.getBoxRows() == other.getBoxRows() &&
-         from.getBoxColumns() == other.getBoxColumns() &&
-         x.getBytes() == y.getBytes();
-}
-
-std::optional<LogicalResult> NVVMEmitter::emitChosenCopy(scf::IfOp op) {
-  if (op.getElseRegion().empty() || op.getNumResults())
-    return std::nullopt;
-  TMALoadOp copy = findOnlyCopy(*op.thenBlock());
-  TMALoadOp other = findOnlyCopy(*op.elseBlock());
-  if (!copy || !other || !areAlike(copy, other))
-    return std::nullopt;
-  for (Block *block : {op.thenBlock(), op.elseBlock()})
-    for (Operation &inner : block->without_terminator())
-      if (!isa<TMALoadOp>(inner) && failed(emitOp(inner)))
-        return failure();
-  Value isFirst = scalar(op.getCondition());
-  auto choose = [&](Value first, Value second) -> Value {
-    first = scalar(first), second = scalar(second);
-    if (first == second)
-      return first;
-    return LLVM::SelectOp::create(b, loc, isFirst, first, second);
-  };
-  SmallVector<Value> coordinates;
-  for (auto [first, second] :
-       llvm::zip_equal(copy.getCoordinates(), other.getCoordinates()))
-    coordinates.push_back(choose(first, second));
-  return emitTMALoad(copy, choose(copy.getMap(), other.getMap()), coordinates);
-}
-
-LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op, Value from,
-                                       ValueRange at) {
+LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op) {
   SharedTile &dest = tile(op.getTile());
   Value barrier = fullBarriers.lookup(dest.storage);
   if (!barrier)
@@ -106,7 +53,7 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op, Value from,
            << width << " columns and of all " << dest.rows
            << " rows of the storage, but got " << map.getBoxColumns() << " and "
            << rows;
-  size_t rank = at.size() + isWide;
+  size_t rank = op.getCoordinates().size() + isWide;
   if (rank > 5)
     return op.emitOpError("requires at most 5 dimensions, but got ") << rank;
 
@@ -124,13 +71,15 @@ LogicalResult NVVMEmitter::emitTMALoad(TMALoadOp op, Value from,
                       int64_t(op.getAt()) * width * elementBytes;
   if (firstByte)
     address = add(address, i32(firstByte));
-  SmallVector<Value> operands = {inFirstWarp(), address, from, barrier};
+  SmallVector<Value> operands = {inFirstWarp(), address, scalar(op.getMap()),
+                                 barrier};
   auto operand = [&](Value value) {
     operands.push_back(value);
     constraints += ",r";
     return "$" + std::to_string(operands.size() - 1);
   };
-  auto coordinates = llvm::to_vector(llvm::reverse(at));
+  auto coordinates = llvm::map_to_vector(llvm::reverse(op.getCoordinates()),
+                                         [&](Value v) { return scalar(v); });
   Value column = coordinates[0];
   std::string stepped, others;
   if (isWide) {
@@ -194,7 +143,6 @@ void NVVMEmitter::emitClearRows(ClearRowsOp op) {
     auto loop = scf::ForOp::create(
         b, loc, add(address(begin), mul(mine, i32(kChunkBytes))), address(end),
         i32(roleThreads() * kChunkBytes));
-    keepRolled(loop);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(loop.getBody()->getTerminator());

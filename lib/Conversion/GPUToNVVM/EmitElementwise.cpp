@@ -144,9 +144,16 @@ LogicalResult mla_gpu::emitSplat(NVVMEmitter &e, arith::ConstantOp op) {
   return success();
 }
 
-/// What the map's code captures of integers, as values that only this map knows
-/// of: else what two maps compute of them alike, as positions of keys, is kept
-/// from one to the other, a register for each element.
+/// Whether the map goes on with what another one made, as a mask does with what
+/// score code made. What both compute alike, as positions of keys, would be
+/// kept from one to the other, a register for each element.
+static bool followsMap(MapOp op) {
+  return llvm::any_of(op.getValues(), [](Value value) {
+    return bool(value.getDefiningOp<MapOp>());
+  });
+}
+
+/// What the map's code captures of integers.
 static SmallVector<Value> findCaptured(MapOp op) {
   llvm::SetVector<Value> captured;
   op.getBody().walk([&](Operation *inner) {
@@ -163,8 +170,9 @@ LogicalResult mla_gpu::emitMap(NVVMEmitter &e, MapOp op) {
   if (isPacked(op.getType()) ||
       llvm::any_of(op.getValues().getTypes(), isPacked))
     return op.emitOpError("requires elements of 32 bits");
-  SmallVector<std::pair<Value, Value>> captured;
-  for (Value value : findCaptured(op)) {
+  bool apart = followsMap(op);
+  SmallVector<std::pair<Value, Value>> captured; // with their own values
+  for (Value value : apart ? findCaptured(op) : SmallVector<Value>()) {
     Value before = e.scalar(value);
     if (!before.getType().isInteger(32))
       continue;
@@ -175,7 +183,7 @@ LogicalResult mla_gpu::emitMap(NVVMEmitter &e, MapOp op) {
   SmallVector<SmallVector<Value>> operands;
   for (Value value : op.getValues()) {
     operands.emplace_back(e.registers(value));
-    if (!value.getDefiningOp<BroadcastOp>())
+    if (!apart || !value.getDefiningOp<BroadcastOp>())
       continue;
     for (Value &element : operands.back()) {
       Value &mine = ofRows[element];

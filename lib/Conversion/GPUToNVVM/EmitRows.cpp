@@ -46,6 +46,19 @@ struct RowPart {
 // Elements
 //===----------------------------------------------------------------------===//
 
+/// The elements of a matrix as values of their own: 16-bit ones are i16.
+static SmallVector<Value> unpack(NVVMEmitter &e, const FragmentLayout &layout,
+                                 ArrayRef<Value> registers) {
+  if (!layout.isPacked())
+    return SmallVector<Value>(registers);
+  SmallVector<Value> elements;
+  for (Value pair : registers)
+    for (int64_t shift : {0, 16})
+      elements.push_back(arith::TruncIOp::create(e.b, e.loc, e.b.getI16Type(),
+                                                 e.shr(pair, shift)));
+  return elements;
+}
+
 /// The elements that a thread holds of one of its rows.
 static SmallVector<int64_t> elementsOfRow(const FragmentLayout &layout,
                                           int64_t row) {
@@ -64,18 +77,19 @@ static int64_t rowsOfThread(const FragmentLayout &layout) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// 32 bits, element by element.
+/// Element by element.
 static SmallVector<RowPart> separate(NVVMEmitter &e,
                                      const FragmentLayout &layout,
                                      ArrayRef<Value> registers) {
   ThreadPosition thread(e);
+  SmallVector<Value> values = unpack(e, layout, registers);
   Value column = thread.get(layout.getThreadPart(1), layout.isRowsAsM());
   SmallVector<RowPart> parts;
   for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
     SmallVector<int64_t> elements = elementsOfRow(layout, row);
     RowPart part{thread.coordinate(layout, 0, elements.front()), column, {}};
     for (int64_t i : elements)
-      part.runs.push_back({layout.getBase(1, i), {registers[i]}});
+      part.runs.push_back({layout.getBase(1, i), {values[i]}});
     parts.push_back(std::move(part));
   }
   return parts;
@@ -104,65 +118,48 @@ static void storeWordsIf(NVVMEmitter &e, Value exists, Value pointer,
 }
 
 /// Rows as M: 8 bytes of each group of columns, 16 of 16 bits or 8 of 32 bits
-/// wide; and what is left by the registers that hold it.
-static SmallVector<RowPart> runsOfColumns(NVVMEmitter &e,
-                                          const FragmentLayout &layout,
-                                          ArrayRef<Value> registers) {
+/// wide; and what is left by the registers that hold it. One group at a time:
+/// the rest of the matrix fills the registers.
+static void storeColumns(NVVMEmitter &e, const FragmentLayout &layout,
+                         ArrayRef<Value> registers, PackedRows &rows) {
   ThreadPosition thread(e);
   bool packed = layout.isPacked();
   int64_t groups = packed ? 2 : 1; ///< 8-column groups that make a run
   int64_t whole = layout.getNGroups() / groups * groups;
-  Value odd = testBit(e, thread.quad, 1), asHeld = e.shl(thread.quad, 1);
+  Value odd = testBit(e, thread.quad, 1);
   // 16 bits: the even lane of a pair takes 4 columns of the first group.
   Value pair = e.shl(e.shr(thread.quad, 1), 2);
-  Value column = packed ? e.select(odd, e.add(pair, e.i32(8)), pair) : asHeld;
-  SmallVector<RowPart> parts, rest;
+  Value column = packed ? e.select(odd, e.add(pair, e.i32(8)), pair)
+                        : e.shl(thread.quad, 1);
+  struct Row {
+    Value exists, run, rest; ///< pointers to this thread's columns
+  };
+  SmallVector<Row> parts;
   for (int64_t row = 0; row < rowsOfThread(layout); ++row) {
-    auto elementOf = [&](int64_t j) {
-      return layout.getElement(row / 2, j, row % 2 * 2);
-    };
-    auto wordsOf = [&](int64_t j) {
-      return packed ? registers.slice(elementOf(j) / 2, 1)
-                    : registers.slice(elementOf(j), 2);
-    };
-    Value at = thread.coordinate(layout, 0, elementOf(0));
-    if (whole)
-      parts.push_back({at, column, {}});
-    for (int64_t j = 0; j < whole; j += groups) {
-      SmallVector<Value> words(wordsOf(j));
-      if (packed) {
-        llvm::append_range(words, wordsOf(j + 1));
+    Value at = thread.coordinate(layout, 0,
+                                 layout.getElement(row / 2, 0, row % 2 * 2));
+    parts.push_back({rows.exists(at), rows.pointer(at, column), {}});
+    if (whole < layout.getNGroups())
+      parts.back().rest = rows.pointer(at, e.shl(thread.quad, 1));
+  }
+  auto wordsOf = [&](int64_t row, int64_t j) {
+    int64_t element = layout.getElement(row / 2, j, row % 2 * 2);
+    return packed ? registers.slice(element / 2, 1)
+                  : registers.slice(element, 2);
+  };
+  int64_t groupBytes = 8 * rows.elementBytes();
+  for (int64_t j = 0; j < whole; j += groups)
+    for (auto [row, part] : llvm::enumerate(parts)) {
+      SmallVector<Value> words;
+      for (int64_t i = 0; i < groups; ++i)
+        llvm::append_range(words, wordsOf(row, j + i));
+      if (packed)
         exchangePair(e, odd, 1, words[0], words[1]);
-      }
-      parts.back().runs.push_back({8 * j, std::move(words)});
+      storeWordsIf(e, part.exists, part.run, j * groupBytes, words);
     }
-    if (whole == layout.getNGroups())
-      continue;
-    rest.push_back({at, asHeld, {}});
-    for (int64_t j = whole; j < layout.getNGroups(); ++j)
-      rest.back().runs.push_back({8 * j, SmallVector<Value>(wordsOf(j))});
-  }
-  llvm::append_range(parts, rest);
-  return parts;
-}
-
-/// Rows as M: without branches, and one group of columns of all rows after the
-/// other, as the matrix fills the registers.
-static void storeColumns(NVVMEmitter &e, PackedRows &rows,
-                         ArrayRef<RowPart> parts) {
-  SmallVector<std::pair<Value, Value>> places; // exists, pointer
-  size_t most = 0;
-  for (const RowPart &part : parts) {
-    places.emplace_back(rows.exists(part.row),
-                        rows.pointer(part.row, part.column));
-    most = std::max(most, part.runs.size());
-  }
-  for (size_t i = 0; i < most; ++i)
-    for (auto [part, place] : llvm::zip_equal(parts, places))
-      if (i < part.runs.size())
-        storeWordsIf(e, place.first, place.second,
-                     part.runs[i].column * rows.elementBytes(),
-                     part.runs[i].words);
+  for (int64_t j = whole; j < layout.getNGroups(); ++j)
+    for (auto [row, part] : llvm::enumerate(parts))
+      storeWordsIf(e, part.exists, part.rest, j * groupBytes, wordsOf(row, j));
 }
 
 /// Keys as M, 16 bits: a register has two rows of a column; after the exchange
@@ -207,73 +204,28 @@ static void storeParts(NVVMEmitter &e, PackedRows &rows,
     });
 }
 
-/// 16 bits: runs of so many words element by element, all first ones, then by
-/// the same code all second ones and so on. This is rare, and must be small.
-static void storeElements(NVVMEmitter &e, PackedRows &rows,
-                          ArrayRef<RowPart> parts, size_t words) {
-  auto loop =
-      scf::ForOp::create(e.b, e.loc, e.i32(0), e.i32(2 * words), e.i32(1));
-  e.keepRolled(loop);
-  OpBuilder::InsertionGuard guard(e.b);
-  e.b.setInsertionPoint(loop.getBody()->getTerminator());
-  Value number = loop.getInductionVar();
-  Type i64 = e.b.getI64Type();
-  auto widen = [&](Value word) {
-    return arith::ExtUIOp::create(e.b, e.loc, i64, word);
-  };
-  Value shift = widen(e.shl(number, 4));
-  for (const RowPart &part : parts) {
-    if (part.runs.front().words.size() != words)
-      continue;
-    e.emitIf(rows.exists(part.row), [&] {
-      Value pointer = rows.pointer(part.row, e.add(part.column, number));
-      for (const Run &run : part.runs) {
-        Value all = widen(run.words[0]);
-        if (words > 1)
-          all = arith::OrIOp::create(e.b, e.loc, all,
-                                     arith::ShLIOp::create(e.b, e.loc,
-                                                           widen(run.words[1]),
-                                                           e.i64(32)));
-        Value element = arith::TruncIOp::create(
-            e.b, e.loc, e.b.getI16Type(),
-            arith::ShRUIOp::create(e.b, e.loc, all, shift));
-        storeWords(e, advance(e, pointer, run.column * rows.elementBytes()),
-                   element);
-      }
-    });
-  }
-}
-
 static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
   FragmentLayout layout(cast<RankedTensorType>(op.getValue().getType()));
   ArrayRef<Value> registers = e.registers(op.getValue());
-  bool rowsAsM = layout.isRowsAsM(), packed = layout.isPacked();
-  if (!rowsAsM && !packed)
-    return storeParts(e, rows, separate(e, layout, registers));
-  SmallVector<RowPart> runs = rowsAsM ? runsOfColumns(e, layout, registers)
-                                      : pairColumns(e, layout, registers);
-  auto storeRuns = [&] {
-    if (rowsAsM)
-      storeColumns(e, rows, runs);
-    else
-      storeParts(e, rows, runs);
-    return SmallVector<Value>();
-  };
+  bool inRuns = layout.isRowsAsM() || layout.isPacked();
+  Value aligned =
+      inRuns ? rows.areAligned(layout.isRowsAsM() ? 8 : 4) : Value();
   auto storeSeparately = [&] {
-    if (packed)
-      for (size_t words : {1, 2})
-        if (llvm::any_of(runs, [&](const RowPart &part) {
-              return part.runs.front().words.size() == words;
-            }))
-          storeElements(e, rows, runs, words);
-    if (!packed)
-      storeParts(e, rows, separate(e, layout, registers));
+    storeParts(e, rows, separate(e, layout, registers));
     return SmallVector<Value>();
   };
-  if (Value aligned = rows.areAligned(rowsAsM ? 8 : 4))
-    e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
-  else
+  if (!aligned) {
     storeSeparately();
+    return;
+  }
+  auto storeRuns = [&] {
+    if (layout.isRowsAsM())
+      storeColumns(e, layout, registers, rows);
+    else
+      storeParts(e, rows, pairColumns(e, layout, registers));
+    return SmallVector<Value>();
+  };
+  e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
 }
 
 /// One thread a row.

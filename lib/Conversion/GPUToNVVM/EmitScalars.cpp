@@ -71,8 +71,6 @@ LogicalResult NVVMEmitter::emitFor(scf::ForOp op) {
       scf::ForOp::create(b, loc, scalar(op.getLowerBound()),
                          scalar(op.getUpperBound()), scalar(op.getStep()),
                          inits, /*bodyBuilder=*/nullptr, op.getUnsignedCmp());
-  if (!role.countsRegisters && !op->getParentOfType<WarpSpecializeOp>())
-    keepRolled(loop); // a plan's, or the items of a merge
   {
     OpBuilder::InsertionGuard guard(b);
     Block &body = *loop.getBody();
@@ -97,8 +95,6 @@ LogicalResult NVVMEmitter::emitFor(scf::ForOp op) {
 LogicalResult NVVMEmitter::emitSCFIf(scf::IfOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
-  if (std::optional<LogicalResult> chosen = emitChosenCopy(op))
-    return *chosen;
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
     llvm::append_range(types, convertType(type));

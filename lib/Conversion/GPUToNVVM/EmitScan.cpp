@@ -124,7 +124,6 @@ LogicalResult ScanEmitter::emit() {
   init.push_back(zero);
   auto loop =
       scf::ForOp::create(b, e.loc, zero, count, e.i32(e.threadsOfCTA()), init);
-  e.keepRolled(loop);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

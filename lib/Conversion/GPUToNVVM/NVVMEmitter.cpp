@@ -194,17 +194,6 @@ NVVMEmitter::emitIf(Value condition, TypeRange types,
   return branch.getResults();
 }
 
-void NVVMEmitter::keepRolled(scf::ForOp loop) {
-  MLIRContext *context = b.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-  loop->setAttr(LLVM::BrOp::getLoopAnnotationAttrName(
-                    OperationName(LLVM::BrOp::getOperationName(), context)),
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
-                                              {}, {}, {}, {}, {}, {}, {}, {},
-                                              {}, {}));
-}
-
 SmallVector<Value> NVVMEmitter::ptx(StringRef text, StringRef constraints,
                                     TypeRange outputs, ValueRange inputs,
                                     bool pure) {

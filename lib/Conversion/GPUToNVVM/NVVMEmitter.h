@@ -149,10 +149,6 @@ public:
                             llvm::function_ref<SmallVector<Value>()> whenTrue,
                             llvm::function_ref<SmallVector<Value>()> whenFalse);
 
-  /// Keeps the assembler from unrolling a loop that is rare or short: code that
-  /// it takes time to assemble.
-  void keepRolled(scf::ForOp loop);
-
   /// Inline PTX: `text` with $0, $1, ... for outputs, then inputs. Outputs that
   /// begin as an input's value are tied by their number among the constraints
   /// ("=f,=f,r,0,1"). Returns the outputs. `pure`: depends on its operands only
@@ -275,11 +271,7 @@ private:
   void waitBarrier(Value barrier, Value parity);
 
   // EmitCopies.cpp, EmitGather.cpp
-  /// From the map and coordinates that the op's became.
-  LogicalResult emitTMALoad(TMALoadOp op, Value from, ValueRange at);
-  /// Where both ways of a branch copy to one tile, and only from elsewhere: one
-  /// copy, of which that is selected. Nothing where they do more.
-  std::optional<LogicalResult> emitChosenCopy(scf::IfOp op);
+  LogicalResult emitTMALoad(TMALoadOp op);
   LogicalResult emitGather(GatherOp op);
   void emitClearRows(ClearRowsOp op);
 

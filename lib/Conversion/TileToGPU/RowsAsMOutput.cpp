@@ -41,6 +41,20 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
             [&] { return SmallVector<Value>{at[1], at[2]}; });
       });
   find.giveTo(load);
+  // Fills the slots.
+  SmallVector<Value> ahead = b.loop(
+      zero, b.index(stages), {begin, zero}, [&](Value number, ValueRange at) {
+        b.named("number", number);
+        b.named("next", at[0]);
+        b.named("turn", at[1]);
+        return b.branch(
+            b.less(at[0], end),
+            [&] {
+              return load.call(b, {number, at[0], at[1]}, find.call(b, at));
+            },
+            [&] { return SmallVector<Value>(at); });
+      });
+
   // Finds what comes next: behind the last one of all, what is not loaded.
   Value lastPiece = b.sub(end, one);
   auto findNext = [&](ValueRange at) {
@@ -54,30 +68,16 @@ void RowsAsM::emitOutputRoles(Value half, Value column) {
     Value later = b.add(number, b.index(stages));
     return load.call(b, {later, at[0], at[1]}, next);
   };
-  b.loop(begin, end, {zero, begin, zero},
-         [&, begin = begin](Value piece,
-                            ValueRange carried) -> SmallVector<Value> {
+  b.loop(begin, end, {zero, ahead[0], ahead[1]},
+         [&](Value piece, ValueRange carried) -> SmallVector<Value> {
            b.named("piece", piece);
            Value query = b.named("query", carried[0]);
-           // Slots to fill: that of Q, once all have taken it, and before the
-           // first piece the whole ring.
-           Value isFirst = b.isSame(piece, begin);
-           Value ahead = b.select(isFirst, b.index(stages), zero);
-           Value number = b.add(query, b.sub(b.index(stages), ahead));
-           SmallVector<Value> at = b.loop(
-               zero, b.add(ahead, one), carried.drop_front(),
-               [&](Value slot, ValueRange at) {
-                 b.named("slot", slot);
-                 b.named("next", at[0]);
-                 b.named("turn", at[1]);
-                 SmallVector<Value> next = findNext(at);
-                 b.when(b.isSame(slot, ahead), [&] {
-                   for (Value pipe : {half, pipes.weights, pipes.turn})
-                     b.wait(pipe, query);
-                   release(half, query);
-                 });
-                 return load.call(b, {b.add(number, slot), at[0], at[1]}, next);
-               });
+           b.named("next", carried[1]);
+           b.named("turn", carried[2]);
+           SmallVector<Value> next = findNext(carried.drop_front());
+           for (Value pipe : {half, pipes.weights, pipes.turn})
+             b.wait(pipe, query);
+           SmallVector<Value> at = refill(query, carried.drop_front(), next);
 
            WorkItem work = read(piece);
            Value first = b.add(query, one), tiles = countTiles(work);

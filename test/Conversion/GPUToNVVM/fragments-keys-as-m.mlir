@@ -134,10 +134,7 @@ func.func @keys_as_m(%q: memref<?x2x128xf16> {mla.name = "q"}, %k: memref<?x128x
   // Lanes 4 apart exchange, and store 2 columns each of one row.
   // CHECK-COUNT-4: "prmt.b32 $0, $1, $2, $3;"
   // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<1>
-  // Else the two columns one after the other, by a loop that is kept as one.
-  // CHECK: scf.for
-  // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
-  // CHECK: } {loop_annotation =
+  // CHECK-COUNT-8: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<8x128xf16, #s>, memref<?x2x128xf16>
   // A null pointer is asked for.
   // CHECK: llvm.ptrtoint

@@ -138,21 +138,20 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   %invs = mla_gpu.broadcast %inv : !orow -> !o
   %normal = arith.mulf %o, %invs : !o
   %rounded = arith.truncf %normal : !o to tensor<64x128xbf16, #o>
-  // 8 groups of 16 columns x 2 rows: exchanged, then stored without a branch; else element by element of the same runs, by a
-  // loop that is kept as one.
-  // CHECK-COUNT-16: nvvm.shfl.sync bfly {{.*}}, %c1_i32
-  // CHECK-NOT: nvvm.shfl.sync bfly
+  // 8 groups of 16 columns x 2 rows, each stored after its exchange, without a branch.
   // CHECK: scf.if
+  // CHECK: nvvm.shfl.sync bfly {{.*}}, %c1_i32
+  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r" [[EXISTS0:%[0-9]+]], [[ROW0:%[0-9]+]],
+  // CHECK: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+0], {$2, $3};", "b,l,r,r"
+  // CHECK: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl.sync bfly
   // CHECK: "@$0 st.global.v2.b32 [$1+32], {$2, $3};", "b,l,r,r" [[EXISTS0]], [[ROW0]],
   // CHECK: [$1+224], {$2
   // CHECK: [$1+224], {$2
   // CHECK: else
-  // CHECK: scf.for %{{.*}} = %c0_i32{{.*}} to %c4_i32
-  // CHECK-COUNT-16: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
-  // CHECK-NOT: i16, !llvm.ptr<1>
-  // CHECK: } {loop_annotation = #loop_annotation}
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<64x128xbf16, #o>, memref<?x2x128xbf16>
   // A quad's registers are 32 bytes of a row.
   // CHECK: "@$0 st.global.v2.f32 [$1+0], {$2, $3};", "b,l,f,f"
@@ -170,4 +169,3 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
 // PTX-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16
 // PTX: wgmma.wait_group.sync.aligned 1;
 // PTX-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16
-// PTX: .pragma "nounroll";
