@@ -37,6 +37,15 @@ int KernelInfo::find(std::string_view name) const {
   return -1;
 }
 
+bool KernelInfo::isStarted(size_t entry, bool paired) const {
+  auto hasClusters = [&](size_t index) {
+    return index < entries.size() && entries[index].launch.cluster > 1;
+  };
+  if (hasClusters(entry))
+    return paired;
+  return !(paired && hasClusters(entry + 1));
+}
+
 Arguments::Arguments(std::shared_ptr<const KernelInfo> info)
     : info(std::move(info)), values(this->info->arguments.size()) {
   // What they are unless set: automatic, not early, base e, -inf.

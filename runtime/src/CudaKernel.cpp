@@ -64,11 +64,13 @@ private:
     return used * entry.launch.ctasPerWorker;
   }
 
-  /// Whether launches put the CTAs of some entry into clusters.
+  /// Whether a launch starts the entries with clusters.
   bool isPaired(const Arguments &arguments) const;
+  /// Those that a launch starts, in order.
+  using EntryList = llvm::SmallVector<size_t, kMaxEntries>;
+  EntryList startedEntries(bool paired) const;
   /// Of a launch of the entry.
-  cuda::LaunchConfig configOf(size_t entry, int limit, bool paired,
-                              bool dependent) const;
+  cuda::LaunchConfig configOf(size_t entry, int limit, bool dependent) const;
   void makeGraphs();
 
   std::shared_ptr<const cuda::Context> context;
@@ -121,13 +123,20 @@ bool CudaKernel::isPaired(const Arguments &arguments) const {
   });
 }
 
-cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit, bool paired,
+CudaKernel::EntryList CudaKernel::startedEntries(bool paired) const {
+  EntryList started;
+  for (size_t e = 0; e < info->entries.size(); ++e)
+    if (info->isStarted(e, paired))
+      started.push_back(e);
+  return started;
+}
+
+cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
                                         bool dependent) const {
   const KernelInfo::Entry &entry = info->entries[index];
   cuda::LaunchConfig config;
   config.grid[0] = static_cast<unsigned>(numCTAs(entry, limit));
-  if (paired)
-    config.cluster[0] = static_cast<unsigned>(entry.launch.cluster);
+  config.cluster[0] = static_cast<unsigned>(entry.launch.cluster);
   config.block[0] = static_cast<unsigned>(entry.launch.threads);
   config.dynamicShared = static_cast<unsigned>(entry.launch.sharedBytes);
   config.programmaticDependent = dependent && entry.launch.dependent;
@@ -143,9 +152,9 @@ void CudaKernel::makeGraphs() {
     if (paired && !hasPairs)
       break;
     llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
-    for (size_t e = 0; e < functions.size(); ++e)
+    for (size_t e : startedEntries(paired))
       kernels.push_back({functions[e].get(),
-                         configOf(e, /*limit=*/0, paired, /*dependent=*/true),
+                         configOf(e, /*limit=*/0, /*dependent=*/true),
                          info->entries[e].params.size()});
     graphs.create(kernels, paired, info->hasPlanEntry);
   }
@@ -156,21 +165,25 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
                             void *stream) const {
   if (arguments.isEmpty())
     return llvm::Error::success();
-  size_t first = part == LaunchPart::Work ? 1 : 0;
-  size_t end = part == LaunchPart::Plan ? 1 : info->entries.size();
+  bool paired = isPaired(arguments);
+  EntryList all = startedEntries(paired);
+  llvm::ArrayRef<size_t> started = all;
+  if (part != LaunchPart::All)
+    started =
+        part == LaunchPart::Plan ? started.take_front() : started.drop_front();
+  size_t first = started.front();
   if (arguments.isDependent() && !info->entries[first].launch.dependent)
     return llvm::make_error<UnsupportedError>(
         "argument 'flags' requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
         "before it waits for the kernel ahead");
   int limit = arguments.maxWorkers();
   std::array<CudaParameters, kMaxEntries> parameters;
-  for (size_t e = first; e < end; ++e) {
+  for (size_t e : started) {
     const KernelInfo::Entry &entry = info->entries[e];
     if (llvm::Error error =
             parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
       return error;
   }
-  bool paired = isPaired(arguments);
   // A graph begins when all before it has ended, and what is behind it when it
   // has.
   StreamGraphs::Lease graph;
@@ -178,14 +191,14 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
     graphs.take(graph, static_cast<cuda::StreamHandle>(stream), part, paired);
   if (graph) {
     llvm::SmallVector<cuda::LaunchGraph::Call, kMaxEntries> calls;
-    for (size_t e = first; e < end; ++e)
-      calls.push_back({configOf(e, limit, paired, e > first).grid,
-                       parameters[e].pointers()});
+    for (size_t e : started)
+      calls.push_back(
+          {configOf(e, limit, e != first).grid, parameters[e].pointers()});
     return graph->launch(static_cast<cuda::StreamHandle>(stream), calls);
   }
-  for (size_t e = first; e < end; ++e) {
+  for (size_t e : started) {
     cuda::LaunchConfig config =
-        configOf(e, limit, paired, e > first || arguments.isDependent());
+        configOf(e, limit, e != first || arguments.isDependent());
     config.stream = static_cast<cuda::StreamHandle>(stream);
     if (llvm::Error error =
             cuda::launch(*functions[e], config, parameters[e].pointers()))

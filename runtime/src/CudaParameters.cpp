@@ -194,6 +194,14 @@ llvm::Error checkCudaParameters(const KernelInfo &info) {
       return createStringError("entry '" + entry.symbol +
                                "' of a GPU requires a launch, but has none");
   }
+  // Entries that a launch starts instead of another.
+  size_t first = info.hasPlanEntry ? 1 : 0;
+  for (size_t e = 0; e < info.entries.size(); ++e)
+    if (info.entries[e].launch.cluster > 1 &&
+        (e <= first || info.entries[e - 1].launch.cluster > 1))
+      return createStringError("entry '" + info.entries[e].symbol +
+                               "' with clusters requires one without before "
+                               "it, but has none");
   return llvm::Error::success();
 }
 

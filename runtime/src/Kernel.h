@@ -66,7 +66,8 @@ struct KernelInfo {
     /// May start before the kernel ahead has ended: it waits for that one. The
     /// first entry does so before it reads anything.
     bool dependent = false;
-    /// CTAs of a cluster, in launches whose row blocks are done by as many.
+    /// CTAs of a cluster. More than one: paired launches (Arguments::hasPairs)
+    /// start this entry instead of the one before it, others that one.
     int cluster = 1;
   };
   struct Entry {
@@ -87,7 +88,8 @@ struct KernelInfo {
   };
 
   std::vector<ArgumentInfo> arguments;
-  std::vector<Entry> entries; ///< in launch order, a barrier between
+  /// In launch order, a barrier between. A launch starts those that isStarted.
+  std::vector<Entry> entries;
   std::vector<Buffer> workspace;
   bool isMerge = false; ///< of an mla.merge; else of an mla.decode
   /// The first entry plans for the others: once for many launches, where these
@@ -106,6 +108,8 @@ struct KernelInfo {
 
   /// Position of an argument, or -1.
   int find(std::string_view name) const;
+  /// Whether a launch starts the entry: paired ones those with clusters.
+  bool isStarted(size_t entry, bool paired) const;
 };
 
 /// Seconds that a stage of a compilation took; where entries were done side by

@@ -24,7 +24,7 @@ public:
   static constexpr size_t kStreams = 2;
 
   /// Makes those of all streams, so that a launch allocates nothing; none where
-  /// the device has no room. `paired`: entries with their clusters.
+  /// the device has no room. `paired`: of paired launches.
   void create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries, bool paired,
               bool hasPlanEntry);
 

@@ -311,31 +311,80 @@ TEST_F(CudaKernelTest, LaunchesEachEntryOnAllSMs) {
   EXPECT_EQ(fake->calls["cuMemAlloc"], 0);
 }
 
-TEST_F(CudaKernelTest, ClustersWhereTwoDoARowBlock) {
-  info.entries[0].launch.cluster = 2;
+/// Adds an entry for paired launches behind the main one.
+static void addPairs(Info &info, std::string &ptx, size_t main) {
+  Info::Entry pairs = info.entries[main];
+  pairs.symbol = "decode_pairs";
+  pairs.launch.cluster = 2;
+  pairs.launch.threads = 224;
+  info.entries.insert(info.entries.begin() + main + 1, pairs);
+  ptx += "\n.version 8.0\n.entry decode_pairs()";
+}
+
+TEST_F(CudaKernelTest, StartsAnEntryWithClustersWhereTwoDoARowBlock) {
+  addPairs(info, ptx, 0);
   auto state = cuda::get(load());
   Arguments arguments = fakeArguments(state->info);
+  auto expectMain = [&](bool paired) {
+    ASSERT_EQ(fake->launches.size(), 2u);
+    const FakeCuda::Launch &main = fake->launches[0];
+    EXPECT_EQ(main.config.block[0], paired ? 224u : 192u);
+    ASSERT_EQ(main.attributes.size(), paired ? 1u : 0u);
+    if (paired) {
+      EXPECT_EQ(main.attributes[0].id,
+                cuda::LaunchAttributeId::ClusterDimension);
+      EXPECT_EQ(main.attributes[0].cluster[0], 2u);
+    }
+    // The merge, behind either.
+    EXPECT_EQ(fake->launches[1].config.block[0], 128u);
+    EXPECT_EQ(fake->launches[1].attributes.size(), 1u);
+  };
   // Of 3 requests with two row blocks each.
-  for (auto [limit, clusters] :
+  for (auto [limit, paired] :
        {std::pair{12, true}, {16, true}, {13, false}, {18, false}}) {
+    SCOPED_TRACE(limit);
     fake->launches.clear();
     arguments.limitWorkers(limit);
     ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
-    ASSERT_EQ(fake->launches.size(), 2u);
-    ASSERT_EQ(fake->launches[0].attributes.size(), clusters ? 1u : 0u) << limit;
-    if (!clusters)
-      continue;
-    EXPECT_EQ(fake->launches[0].attributes[0].id,
-              cuda::LaunchAttributeId::ClusterDimension);
-    EXPECT_EQ(fake->launches[0].attributes[0].cluster[0], 2u);
-    EXPECT_EQ(fake->launches[1].attributes.size(), 1u); // not the merge
+    expectMain(paired);
   }
   // A count of splits is merged by the other entry.
   arguments.limitWorkers(12);
   ASSERT_TRUE(cuda::Failure(arguments.set("num_splits", 2)).ok);
   fake->launches.clear();
   ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
-  EXPECT_TRUE(fake->launches[0].attributes.empty());
+  expectMain(/*paired=*/false);
+}
+
+TEST_F(CudaKernelTest, PlansBeforeEitherMainEntry) {
+  Info::Entry plan = info.entries[0];
+  plan.symbol = "decode_plan";
+  plan.launch = {256, 0, 1, false};
+  info.entries.insert(info.entries.begin(), plan);
+  info.hasPlanEntry = true;
+  ptx += "\n.version 8.0\n.entry decode_plan()";
+  addPairs(info, ptx, 1);
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  for (auto [limit, mainThreads] : {std::pair{12, 224u}, {18, 192u}}) {
+    arguments.limitWorkers(limit);
+    fake->launches.clear();
+    ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+    std::vector<unsigned> threads;
+    for (const FakeCuda::Launch &launch : fake->launches)
+      threads.push_back(launch.config.block[0]);
+    EXPECT_EQ(threads, (std::vector<unsigned>{256, mainThreads, 128}));
+  }
+}
+
+TEST_F(CudaKernelTest, RequiresAnEntryForLaunchesWithoutPairs) {
+  info.entries[0].launch.cluster = 2;
+  auto loaded = load();
+  ASSERT_FALSE(bool(loaded));
+  EXPECT_NE(llvm::toString(loaded.takeError())
+                .find("entry 'decode_main' with clusters requires one without "
+                      "before it, but has none"),
+            std::string::npos);
 }
 
 TEST_F(CudaKernelTest, LoadsEachModuleAsALibrary) {

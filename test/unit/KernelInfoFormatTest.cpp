@@ -22,7 +22,7 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   info.warnings = {"C7510", ""};
   info.hasPlanEntry = info.entries.size() > 1;
   info.workspace[0].ofPlan = true;
-  info.entries[0].launch = {192, 1 << 17, 2, true};
+  info.entries[0].launch = {192, 1 << 17, 2, true, 2};
   info.entries[0].params[0].map = {3, {0, 2, 1, 0}, 64, 576, 128};
   std::string bytes = writeKernelInfo(info);
   auto read = readKernelInfo(bytes);
@@ -30,6 +30,7 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   EXPECT_EQ(writeKernelInfo(**read), bytes);
   EXPECT_EQ((*read)->arguments.size(), info.arguments.size());
   EXPECT_EQ((*read)->entries[0].launch.sharedBytes, 1 << 17);
+  EXPECT_EQ((*read)->entries[0].launch.cluster, 2);
   EXPECT_EQ((*read)->entries[0].params[0].map.swizzle, 128);
   EXPECT_EQ((*read)->schedule, info.schedule);
   EXPECT_TRUE((*read)->hasPlanEntry);

@@ -23,7 +23,7 @@ namespace {
 struct Run {
   double seconds; ///< on the clock, all stages together
   std::vector<mla_stage_time> stages;
-  int entries;
+  int kernels; ///< that a launch starts
 };
 } // namespace
 
@@ -61,7 +61,8 @@ static Error openDevice(PublicEngine &engine) {
 }
 
 static void describeThreads(const Run &run, int threads) {
-  outs() << formatv("{0} entries a kernel, from optimize on {1}\n", run.entries,
+  outs() << formatv("{0} kernels a launch; entries from optimize on {1}\n",
+                    run.kernels,
                     threads == 1 ? "one after the other"
                                  : "side by side: the longest of each stage");
 }

@@ -140,8 +140,7 @@ void RunReport::print(raw_ostream &stream) const {
     stages += formatv("{0}{1} {2:F1}", stages.empty() ? "" : ", ", time.stage,
                       time.seconds * 1e3);
   if (info.is_gpu && info.num_entries > 1)
-    stages += formatv(" (from optimize on the slowest of {0} entries)",
-                      info.num_entries);
+    stages += " (from optimize on the slowest of its entries)";
   stream << formatv("compile   {0:F1} ms: {1}\n", kernel.seconds() * 1e3,
                     stages);
   for (const std::string &warning : kernel.warnings())

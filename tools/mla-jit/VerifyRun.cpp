@@ -329,6 +329,8 @@ Expected<Spec> CaseRun::editedSpec() {
       return failure("schedule {0} has no field '{1}'", spec.schedule, field);
     spec.schedule =
         assignment.sub(formatv("{0} = {1}", field, value).str(), spec.schedule);
+    if (field == "split" && value != "balanced") // which clusters require
+      spec.schedule = llvm::Regex(", cluster = [0-9]+").sub("", spec.schedule);
   }
   return spec;
 }

@@ -235,9 +235,8 @@ void KeysAsM::storeLse(const ItemValues &item, Value lse) {
 void KeysAsM::storeRows(const WorkItem &work, Value query, Value number,
                         ValueRange state) {
   RankedTensorType row = s.row(f32);
-  bool pairs = entry.storePartial && entry.schedule.getCluster() == 2;
   // Queries of the next piece may come, but not where a pair exchanges.
-  if (!pairs)
+  if (!entry.pairs)
     ReleaseOp::create(b, q, number);
   Value one = b.splat(row, 1);
   Value sum = b.reduce(Reduction::Sum, state[2], row);
@@ -274,11 +273,11 @@ void KeysAsM::storeRows(const WorkItem &work, Value query, Value number,
     b.branch(condition, filled(yes), filled(no));
   };
   auto storeAlone = [&] {
-    if (pairs)
+    if (entry.pairs)
       ReleaseOp::create(b, q, number);
     choose(work.whole, storeWhole, storePart);
   };
-  if (!pairs)
+  if (!entry.pairs)
     return storeAlone();
   auto storeHalf = [&] {
     Outline half(b, "store_half", {}, [&](ValueRange) {

@@ -36,18 +36,14 @@ static FailureOr<Value> findWorker(func::FuncOp func) {
          << argument_names::kWorker << "'";
 }
 
-FailureOr<func::FuncOp> mla::makePlanEntry(const TileEntry &main,
-                                           ArrayRef<func::FuncOp> entries) {
+FailureOr<func::FuncOp> mla::makePlanEntry(const TileEntry &main, bool pairs) {
   func::FuncOp original = main.func;
   OpBuilder b(original);
   MLIRContext *context = b.getContext();
   auto func = cast<func::FuncOp>(b.clone(*original));
   func.setSymName((original.getSymName() + "_plan").str());
   func->removeAttr(MLADialect::kSchedule);
-  func->setAttr(MLADialect::kEntry, b.getI64IntegerAttr(0));
   func->setAttr("mla_gpu.warps", b.getI64IntegerAttr(kPlanWarps));
-  for (auto [i, entry] : llvm::enumerate(entries))
-    entry->setAttr(MLADialect::kEntry, b.getI64IntegerAttr(i + 1));
 
   FailureOr<Value> worker = findWorker(func);
   if (failed(worker))
@@ -66,8 +62,7 @@ FailureOr<func::FuncOp> mla::makePlanEntry(const TileEntry &main,
   }
   PlanOp plan = *func.getOps<PlanOp>().begin();
   b.setInsertionPointAfter(plan);
-  emitSharedPlan(b, plan, main.schedule.getRowBlocks(),
-                 main.schedule.getCluster() == 2, *worker, lists);
+  emitSharedPlan(b, plan, main.schedule.getRowBlocks(), pairs, *worker, lists);
   finishPlan(plan);
 
   // What only the work took.
@@ -119,9 +114,8 @@ LogicalResult mla::emitPlan(TileEntry &entry) {
                                   listType(context, 1));
     }
     auto work = mla_gpu::PlanWorkOp::create(
-        b, loc, entry.plan, *worker, entry.schedule.getRowBlocks(),
-        entry.schedule.getCluster() == 2, entry.workList, splitList,
-        splitCount);
+        b, loc, entry.plan, *worker, entry.schedule.getRowBlocks(), entry.pairs,
+        entry.workList, splitList, splitCount);
     entry.readRange = [work](OpBuilder &) mutable {
       return std::pair<Value, Value>(work.getBegin(), work.getEnd());
     };

@@ -20,9 +20,8 @@
 namespace mlir::mla {
 
 /// Makes the entry that plans for the main one, which must not be lowered yet,
-/// and puts it before all of them.
-FailureOr<func::FuncOp> makePlanEntry(const TileEntry &main,
-                                      ArrayRef<func::FuncOp> entries);
+/// and puts it before all of them. `pairs`: as emitSharedPlan's.
+FailureOr<func::FuncOp> makePlanEntry(const TileEntry &main, bool pairs);
 
 /// Erases a plan that nothing uses; another one gets a name to be printed by.
 void finishPlan(PlanOp plan);

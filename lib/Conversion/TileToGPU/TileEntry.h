@@ -38,6 +38,9 @@ struct TileEntry {
   ScoreOp score;
   StoreOp store;
   StorePartialOp storePartial; ///< null where nothing is split
+  /// Whether it is launched in clusters of two CTAs, which may merge their
+  /// halves of a row block.
+  bool pairs = false;
 
   int64_t rows, keys;        ///< of a tile: block_m, block_n
   int64_t headDim, headDimV; ///< columns of Q and K; of V, the first ones of K

@@ -15,8 +15,10 @@
 //   mla_gpu.plan_work: every CTA finds its pieces of work, from the lengths
 //   mla_gpu.warp_specialize: the roles of the schedule's dataflow
 //
-// and the second entry the merge of what was split. Under `plan = shared` an
-// entry of its own plans for both, and the first one does not.
+// and the second entry the merge of what was split. Under `cluster = 2` the
+// first one is lowered twice: for launches without clusters, and for those with
+// clusters, whose CTAs may merge in pairs. Under `plan = shared` an entry of
+// its own plans for all, and they do not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,6 +101,21 @@ static KernelAttr describeKernel(ArrayRef<func::FuncOp> entries,
                          plan.getMask(), plan.getKvHeads(), plan.getGroup());
 }
 
+/// Clones the main entry, behind it, as the one of launches in clusters.
+static FailureOr<TileEntry> clonePairsEntry(const TileEntry &main) {
+  func::FuncOp original = main.func;
+  OpBuilder b(original);
+  b.setInsertionPointAfter(original);
+  auto func = cast<func::FuncOp>(b.clone(*original));
+  func.setSymName((original.getSymName() + "_pairs").str());
+  func->setAttr("mla_gpu.cluster",
+                b.getI64IntegerAttr(main.schedule.getCluster()));
+  FailureOr<TileEntry> entry = analyzeTileEntry(func, main.target);
+  if (succeeded(entry))
+    entry->pairs = true;
+  return entry;
+}
+
 namespace {
 struct ConvertTileToGPU
     : public mla::impl::ConvertTileToGPUBase<ConvertTileToGPU> {
@@ -141,27 +158,41 @@ struct ConvertTileToGPU
 
     for (func::FuncOp func : entries)
       nameArguments(func);
-    func::FuncOp planner;
+    func::FuncOp combine = entries.size() > 1 ? entries.back() : nullptr;
+    bool hasPairs = combine && entry->schedule.getCluster() > 1;
+    SmallVector<TileEntry, 2> mains = {*entry};
+    entries.clear();
     if (entry->schedule.getPlan() == PlanPolicy::Shared) {
-      FailureOr<func::FuncOp> made = makePlanEntry(*entry, entries);
-      if (failed(made))
+      FailureOr<func::FuncOp> planner = makePlanEntry(*entry, hasPairs);
+      if (failed(planner))
         return failure();
-      planner = *made;
+      entries.push_back(*planner);
     }
-    if (failed(emitPlan(*entry)) || failed(emit(*entry)))
-      return failure();
-    if (int64_t cluster = entry->schedule.getCluster(); cluster > 1)
-      entry->func->setAttr("mla_gpu.cluster",
-                           OpBuilder(module).getI64IntegerAttr(cluster));
-    for (func::FuncOp combine : ArrayRef(entries).drop_front())
+    if (hasPairs) {
+      FailureOr<TileEntry> pairs = clonePairsEntry(*entry);
+      if (failed(pairs))
+        return failure();
+      mains.push_back(*pairs);
+    }
+    for (TileEntry &main : mains) {
+      if (failed(emitPlan(main)) || failed(emit(main)))
+        return failure();
+      entries.push_back(main.func);
+    }
+    if (combine) {
       if (failed(emitCombine(combine, entry->schedule)))
         return failure();
-    if (planner)
-      entries.insert(entries.begin(), planner);
+      entries.push_back(combine);
+    }
+    OpBuilder b(module);
+    for (auto [i, func] : llvm::enumerate(entries))
+      func->setAttr(MLADialect::kEntry, b.getI64IntegerAttr(i));
     module->setAttr(MLADialect::kKernel,
                     describeKernel(entries, entry->schedule, entry->plan));
-    entry->work.erase();
-    finishPlan(entry->plan);
+    for (TileEntry &main : mains) {
+      main.work.erase();
+      finishPlan(main.plan);
+    }
     return success();
   }
 

@@ -111,7 +111,8 @@ mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
                                "heads a KV head",
                                handle->shared->target, known.group)
                      .str());
-  told.num_entries = static_cast<int32_t>(known.entries.size());
+  for (size_t e = 0; e < known.entries.size(); ++e)
+    told.num_entries += known.isStarted(e, /*paired=*/false);
   told.num_workers = kernel.numWorkers();
   if (!known.entries.empty()) {
     const KernelInfo::Entry &first = known.entries.front();

@@ -73,7 +73,7 @@
 
 // Partial results: base-2 log-sum-exps, without the natural one's factor.
 
-// SPLIT:       entries = [<"decode", []>, <"decode_combine", []>],
+// SPLIT:       entries = [<"decode", []>, <"decode_pairs", []>, <"decode_combine", []>],
 // SPLIT-SAME:  workspace = [<"partial_out", slot, memref<?x16x512xf32>>, <"partial_lse", slot, memref<?x16xf32>>, <"work_list", piece, memref<?x8xi32>>, <"split_list", piece, memref<?x8xi32>>]
 // SPLIT:       mla_gpu.grid_launch_dependents
 // SPLIT:       role "math"

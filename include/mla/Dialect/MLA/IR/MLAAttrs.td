@@ -215,8 +215,9 @@ def MLA_Launch : MLA_Attr<"Launch", "launch"> {
     CTAs of `threads` with `shared_bytes` of dynamic shared memory, `ctas_per_worker` for
     each worker; there are as many workers as the device has SMs. `dependent`: the code
     waits for the kernel before it where it must, so it may start early; of the first
-    entry, before it reads anything. `cluster`, not written if 1: CTAs of a cluster, in
-    launches with that many CTAs for each row block, which divide its keys.
+    entry, before it reads anything. `cluster`, not written if 1: CTAs of a cluster;
+    launches with that many CTAs for each row block, which divide its keys, start this
+    entry instead of the one before it, all others that one.
 
     Example: `#mla.launch<threads = 192, shared_bytes = 169984, ctas_per_worker = 1, dependent = true>`
   }];
