@@ -30,7 +30,7 @@ json::Object describeRun(PublicEngine &engine) {
                       {"revision", MLA_JIT_REVISION},
                       {"workers", engine.numWorkers()}};
   if (auto target = engine.target())
-    object["target"] = target->name;
+    object["target"] = std::string(target->name);
   else
     consumeError(target.takeError());
   if (!engine.machine().onGPU)
@@ -40,8 +40,8 @@ json::Object describeRun(PublicEngine &engine) {
     consumeError(device.takeError());
     return object;
   }
-  object["device"] = device->name;
-  object["driver"] = device->driver;
+  object["device"] = std::string(device->name);
+  object["driver"] = std::string(device->driver);
   return object;
 }
 
