@@ -141,17 +141,14 @@ static llvm::Error checkRefused(const mla_args &args, bool isGPU) {
 }
 
 static llvm::Error checkNumbers(const mla_args &args, bool isRagged) {
-  for (auto [name, value] :
-       {std::pair<const char *, int64_t>{"batch", args.batch},
-        {"total_q", args.total_q},
-        {"q_len", args.q_len},
-        {"kv_len", args.kv_len},
-        {"num_splits", args.num_splits},
-        {"max_ctas", args.max_ctas},
-        {"num_named", args.num_named}})
-    if (value < 0)
-      return invalid("argument '{0}' requires at least 0, but got {1}", name,
-                     value);
+  if (llvm::Error error = requireCounts({{"batch", args.batch},
+                                         {"total_q", args.total_q},
+                                         {"q_len", args.q_len},
+                                         {"kv_len", args.kv_len},
+                                         {"num_splits", args.num_splits},
+                                         {"max_ctas", args.max_ctas},
+                                         {"num_named", args.num_named}}))
+    return error;
   if (!isRagged && args.total_q != int64_t(args.batch) * args.q_len)
     return invalid("argument 'total_q' requires batch x q_len = {0}, but got "
                    "{1}",

@@ -38,8 +38,8 @@ static llvm::Expected<ReadSpec> readSpec(const mla_engine *engine,
 /// `count` structs, each of the size that the first says.
 static llvm::Expected<std::vector<ReadSpec>>
 readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count) {
-  if (count < 0)
-    return invalid("argument 'count' requires at least 0, but got {0}", count);
+  if (llvm::Error error = requireCounts({{"count", count}}))
+    return std::move(error);
   std::vector<ReadSpec> read;
   for (int32_t i = 0; i < count; ++i) {
     if (llvm::Error error = require(specs, "specs"))
@@ -193,11 +193,9 @@ mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec, int32_t batch,
   if (llvm::Error error = checkStruct(sizes, "sizes"))
     return report(status, std::move(error));
   const mla_spec &given = read->given;
-  for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
-    if (value < 0)
-      return report(status,
-                    invalid("argument '{0}' requires at least 0, but got {1}",
-                            name, value));
+  if (llvm::Error error =
+          requireCounts({{"batch", batch}, {"total_q", totalQ}}))
+    return report(status, std::move(error));
   int64_t requests = batch ? batch : given.max_batch;
   int64_t queries = totalQ ? totalQ : given.max_total_q;
   if (!queries) // all requests are as long as one can be

@@ -88,11 +88,9 @@ mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
                              mla_kernel_info *info, mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
-  for (auto [name, value] : {std::pair{"batch", batch}, {"total_q", totalQ}})
-    if (value < 0)
-      return report(status,
-                    invalid("argument '{0}' requires at least 0, but got {1}",
-                            name, value));
+  if (llvm::Error error =
+          requireCounts({{"batch", batch}, {"total_q", totalQ}}))
+    return report(status, std::move(error));
   if (llvm::Error error = checkStruct(info, "info"))
     return report(status, std::move(error));
   const Kernel &kernel = *handle->kernel;
@@ -167,13 +165,9 @@ mla_code mla_kernel_get_sizes(mla_kernel *handle, int32_t batch, int32_t totalQ,
                               mla_status *status) try {
   if (llvm::Error error = require(handle, "kernel"))
     return report(status, std::move(error));
-  for (auto [name, value] : {std::pair{"batch", batch},
-                             {"total_q", totalQ},
-                             {"max_splits", maxSplits}})
-    if (value < 0)
-      return report(status,
-                    invalid("argument '{0}' requires at least 0, but got {1}",
-                            name, value));
+  if (llvm::Error error = requireCounts(
+          {{"batch", batch}, {"total_q", totalQ}, {"max_splits", maxSplits}}))
+    return report(status, std::move(error));
   if (llvm::Error error = checkStruct(sizes, "sizes"))
     return report(status, std::move(error));
   const Kernel &kernel = *handle->kernel;

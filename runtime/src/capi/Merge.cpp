@@ -19,12 +19,8 @@ static llvm::Error checkFlags(const mla_merge_args &args, bool isGPU) {
   if (args.flags && !isGPU)
     return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_* for a "
                        "kernel of the host: a launch returns when it is done");
-  for (auto [name, value] :
-       {std::pair{"max_ctas", args.max_ctas}, {"reserved", args.reserved}})
-    if (value < 0)
-      return invalid("argument '{0}' requires at least 0, but got {1}", name,
-                     value);
-  return llvm::Error::success();
+  return requireCounts(
+      {{"max_ctas", args.max_ctas}, {"reserved", args.reserved}});
 }
 
 static llvm::Error setTensors(const mla_merge_args &args,

@@ -108,6 +108,15 @@ llvm::Error require(const void *pointer, const char *name) {
   return invalid("argument '{0}' requires a pointer, but got null", name);
 }
 
+llvm::Error
+requireCounts(std::initializer_list<std::pair<const char *, int64_t>> numbers) {
+  for (auto [name, number] : numbers)
+    if (number < 0)
+      return invalid("argument '{0}' requires at least 0, but got {1}", name,
+                     number);
+  return llvm::Error::success();
+}
+
 llvm::Error checkSize(const void *pointer, const char *name, size_t least) {
   if (llvm::Error error = require(pointer, name))
     return error;

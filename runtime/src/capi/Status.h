@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <utility>
 
 namespace mla_jit::capi {
 
@@ -45,6 +47,9 @@ llvm::Error unsupported(const char *format, Ts &&...values) {
 
 /// An error if a parameter is null.
 llvm::Error require(const void *pointer, const char *name);
+/// An error that names the first of some numbers that is below 0.
+llvm::Error
+requireCounts(std::initializer_list<std::pair<const char *, int64_t>> numbers);
 
 /// What a buffer of text needs: *bytes becomes what `content` takes with a 0
 /// behind it; copies it where `text` is not null.
