@@ -148,7 +148,6 @@ private:
     result.info->chip = request.chip;
     if (stage == Stage::NVVM)
       return finish(textOf(module));
-    keep(Stage::NVVM, module);
     return generatePTX(module, stage);
   }
 
@@ -213,6 +212,9 @@ private:
     auto translated = timed("translate", [&] {
       return mla::translateToNVVM(module, llvmContext, *chip);
     });
+    bool byEntries = request.entryThreads > 0 && stage != Stage::LLVM;
+    if (!byEntries || !translated)
+      keep(Stage::NVVM, module);
     if (!translated)
       return translated.takeError();
     llvm::Module &llvmModule = **translated;
@@ -223,8 +225,8 @@ private:
                                                 : mla::kMaxPTXVersion);
     if (!version)
       return version.takeError();
-    if (request.entryThreads > 0 && stage != Stage::LLVM)
-      return generateEntries(std::move(*translated), *chip, *version);
+    if (byEntries)
+      return generateEntries(module, std::move(*translated), *chip, *version);
     auto machine = mla::createNVPTXMachine(*chip, *version);
     if (!machine)
       return machine.takeError();
@@ -253,12 +255,27 @@ private:
 
   /// PTX modules of the entries, one after the other.
   llvm::Expected<CompileResult>
-  generateEntries(std::unique_ptr<llvm::Module> module,
+  generateEntries(ModuleOp nvvm, std::unique_ptr<llvm::Module> module,
                   const mla::GPUChip &chip, unsigned version) {
+    // The text takes as long as a stage does, and MLIR is not used any more.
+    auto keepText = [this, nvvm] {
+      keep(Stage::NVVM, nvvm);
+      return llvm::Error::success();
+    };
+    std::optional<mla::ContainedCall> kept;
+    if (request.keepStages && request.entryThreads > 1) {
+      auto started = mla::ContainedCall::start("nvvm", keepText);
+      if (!started)
+        return started.takeError();
+      kept = std::move(*started);
+    } else {
+      llvm::cantFail(keepText());
+    }
     auto entries = mla::emitEntries(std::move(module), chip, version,
                                     request.entryThreads);
-    if (!entries)
-      return entries.takeError();
+    llvm::Error failed = kept ? kept->wait() : llvm::Error::success();
+    if (!entries || failed)
+      return llvm::joinErrors(entries.takeError(), std::move(failed));
     std::string text;
     double optimize = 0, codegen = 0;
     for (mla::EntryPTX &entry : *entries) {
