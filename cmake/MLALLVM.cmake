@@ -60,7 +60,7 @@ else()
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Asan")
-  # Into everything that is linked from here on.
+  # Into every program that is linked from here on.
   add_library(mla-asan-options OBJECT "${CMAKE_CURRENT_LIST_DIR}/AsanOptions.cpp")
-  link_libraries(mla-asan-options)
+  link_libraries("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:mla-asan-options>")
 endif()
