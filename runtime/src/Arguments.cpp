@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernel.h"
+#include "ArgumentRules.h"
 #include "MaskRange.h"
 #include "mla/Target/Contained.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -47,18 +47,29 @@ bool KernelInfo::isStarted(size_t entry, bool paired) const {
 }
 
 Arguments::Arguments(std::shared_ptr<const KernelInfo> info)
-    : info(std::move(info)), values(this->info->arguments.size()) {
+    : Arguments(std::make_shared<const ArgumentRules>(std::move(info))) {}
+
+Arguments::Arguments(std::shared_ptr<const ArgumentRules> given)
+    : rules(std::move(given)), info(rules->info.get()),
+      values(info->arguments.size()) {
   // What they are unless set: automatic, not early, base e, -inf.
-  setDefault("num_splits", 0);
-  setDefault("pdl_trigger", 0);
-  setDefault("lse_scale", 1);
-  setDefault("lse_empty", -std::numeric_limits<double>::infinity());
+  setIfThere(rules->numSplits, 0);
+  setIfThere(rules->pdlTrigger, 0);
+  setLSEForm(1, -std::numeric_limits<double>::infinity());
 }
 
-void Arguments::setDefault(std::string_view name, double scalar) {
-  int index = info->find(name);
+const std::shared_ptr<const KernelInfo> &Arguments::kernelInfo() const {
+  return rules->info;
+}
+
+void Arguments::setIfThere(int index, double scalar) {
   if (index >= 0 && !info->arguments[index].isTensor)
-    llvm::consumeError(set(name, scalar));
+    llvm::consumeError(setAt(index, scalar));
+}
+
+void Arguments::setLSEForm(double scale, double ofEmpty) {
+  setIfThere(rules->lseScale, scale);
+  setIfThere(rules->lseEmpty, ofEmpty);
 }
 
 llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
@@ -67,8 +78,8 @@ llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
                    : setAt(index, tensor);
 }
 
-llvm::Error Arguments::setAt(int index, const Tensor &tensor) {
-  const ArgumentInfo &want = info->arguments[index];
+/// Checks what is compiled in of a tensor.
+static llvm::Error checkTensor(const ArgumentInfo &want, const Tensor &tensor) {
   std::string_view name = want.name;
   if (!want.isTensor)
     return invalid("argument '{0}' requires a scalar, but got a tensor {1}",
@@ -97,12 +108,28 @@ llvm::Error Arguments::setAt(int index, const Tensor &tensor) {
     return invalid(
         "argument '{0}' requires memory for {1}, but got a null pointer", name,
         tensor.describe());
-  if (reinterpret_cast<uintptr_t>(tensor.data) % byteSize(tensor.dtype))
+  // Nearly all are aligned for any type.
+  auto address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (address % sizeof(int64_t) && address % byteSize(tensor.dtype))
     return invalid("argument '{0}' requires memory aligned to its elements of "
                    "{1} bytes, but got "
                    "{2}",
                    name, byteSize(tensor.dtype), tensor.data);
+  return llvm::Error::success();
+}
+
+llvm::Error Arguments::setAt(int index, const Tensor &tensor) {
+  if (llvm::Error error = checkTensor(info->arguments[index], tensor))
+    return error;
   values[index].tensor = tensor;
+  values[index].set = true;
+  return llvm::Error::success();
+}
+
+llvm::Error Arguments::setAt(int index) {
+  if (llvm::Error error =
+          checkTensor(info->arguments[index], values[index].tensor))
+    return error;
   values[index].set = true;
   return llvm::Error::success();
 }
@@ -147,17 +174,17 @@ llvm::Error Arguments::setAt(int index, double scalar) {
 }
 
 bool Arguments::letsDependentsBegin() const {
-  int index = info->find("pdl_trigger");
-  return index >= 0 && values[index].i32;
+  return rules->pdlTrigger >= 0 && values[rules->pdlTrigger].i32;
 }
 
-const Tensor &Arguments::tensorOf(std::string_view name) const {
+const Tensor &Arguments::tensorAt(int index) const {
   static const Tensor none;
-  int index = info->find(name);
   return index < 0 ? none : values[index].tensor;
 }
 
-Tensor Arguments::tensor(std::string_view name) const { return tensorOf(name); }
+Tensor Arguments::tensor(std::string_view name) const {
+  return tensorAt(info->find(name));
+}
 
 double Arguments::scalar(std::string_view name, double fallback) const {
   int index = info->find(name);
@@ -175,14 +202,29 @@ double Arguments::scalar(std::string_view name, double fallback) const {
   }
 }
 
-int64_t Arguments::batch() const { return tensorOf("seq_lens").shape[0]; }
+int64_t Arguments::batch() const { return tensorAt(rules->seqLens).shape[0]; }
+
+int64_t Arguments::givenSplits() const {
+  int index = rules->numSplits;
+  return index < 0 ? 0 : values[index].i32;
+}
+
+int64_t Arguments::totalQueries() const {
+  const Tensor &q = tensorAt(rules->q);
+  return q.rank == 3 ? q.shape[0] : q.shape[0] * q.shape[1];
+}
+
+int64_t Arguments::queriesEach() const {
+  const Tensor &q = tensorAt(rules->q);
+  return q.rank == 3 ? 0 : q.shape[1];
+}
 
 bool Arguments::isEmpty() const {
-  return (info->isMerge ? tensor("out").shape[0] : batch()) == 0;
+  return (info->isMerge ? tensorAt(rules->out).shape[0] : batch()) == 0;
 }
 
 int64_t Arguments::maxItems() const {
-  const Tensor &q = tensorOf("q");
+  const Tensor &q = tensorAt(rules->q);
   int64_t unit = info->blockM * info->rowBlocks; // rows of neighbouring blocks
   // Uniform: the same units for each request. Ragged: as many as the rows fill,
   // and a broken one for each request.
@@ -193,33 +235,10 @@ int64_t Arguments::maxItems() const {
 }
 
 bool Arguments::hasPairs(int64_t workers) const {
-  bool isUniform = tensorOf("q").rank == 4;
+  if (tensorAt(rules->q).rank != 4 || givenSplits() > 0 || workers % 2)
+    return false;
   int64_t items = maxItems();
-  return isUniform && scalar("num_splits", 0) <= 0 && workers % 2 == 0 &&
-         items > 0 && workers / items == 2;
-}
-
-/// Requires dimension `dim` of `tensor` to be `want`.
-static llvm::Error checkDim(std::string_view name, const Tensor &tensor,
-                            int dim, int64_t want, const char *why) {
-  if (!tensor.given() || tensor.shape[dim] == want)
-    return llvm::Error::success();
-  return invalid(
-      "argument '{0}' requires dimension {1} to be {2} ({3}), but got {4}",
-      name, dim, want, why, tensor.describe());
-}
-
-llvm::Error Arguments::checkMerge() const {
-  Tensor parts = tensor("parts");
-  int64_t rows = tensor("out").shape[0];
-  if (llvm::Error error = checkDim("lse_parts", tensor("lse_parts"), 0,
-                                   parts.shape[0], "the parts"))
-    return error;
-  for (auto [name, dim] : {std::pair{"parts", 1}, {"lse_parts", 1}, {"lse", 0}})
-    if (llvm::Error error =
-            checkDim(name, tensor(name), dim, rows, "the rows of out"))
-      return error;
-  return llvm::Error::success();
+  return items > 0 && workers / items == 2;
 }
 
 llvm::Error Arguments::check() const {
@@ -229,46 +248,19 @@ llvm::Error Arguments::check() const {
       return invalid("argument '{0}' ({1}) is missing", argument.name,
                      argument.isTensor ? "a tensor" : "a scalar");
   }
-  if (info->isMerge)
-    return checkMerge();
-  int64_t batch = this->batch();
-  const Tensor &q = tensorOf("q"), &k = tensorOf("k"),
-               &table = tensorOf("table"), &indptr = tensorOf("kv_indptr"),
-               &rows = tensorOf("table_rows");
-  bool ragged = q.rank == 3;
-  llvm::Error first = llvm::Error::success();
-  auto require = [&](std::string_view name, const Tensor &tensor, int dim,
-                     int64_t want, const char *why) {
-    if (!first)
-      first = checkDim(name, tensor, dim, want, why);
-  };
-  if (!ragged)
-    require("q", q, 0, batch, "the requests of seq_lens");
-  for (std::string_view name :
-       {std::string_view("q_rope"), std::string_view("out"),
-        std::string_view("lse")}) {
-    const Tensor &tensor = tensorOf(name);
-    for (int dim = 0; dim < (ragged ? 1 : 2); ++dim)
-      require(name, tensor, dim, q.shape[dim], "as q");
+  for (const ArgumentRules::SameSize &rule : rules->sameSizes) {
+    const Tensor &tensor = values[rule.argument].tensor;
+    int64_t want = values[rule.ofArgument].tensor.shape[rule.ofDim] + rule.more;
+    if (tensor.shape[rule.dim] != want)
+      return invalid(
+          "argument '{0}' requires dimension {1} to be {2} ({3}), but got {4}",
+          info->arguments[rule.argument].name, rule.dim, want, rule.why,
+          tensor.describe());
   }
-  require("q_offsets", tensorOf("q_offsets"), 0, batch + 1,
-          "one more than seq_lens");
-  const Tensor &rope = tensorOf("k_rope");
-  for (int dim = 0; dim < 2; ++dim)
-    require("k_rope", rope, dim, k.shape[dim], "as k");
-  require("table_rows", rows, 0, batch, "the requests of seq_lens");
-  if (!rows.given()) {
-    require("table", table, 0, batch, "the requests of seq_lens");
-    require("kv_indptr", indptr, 0, batch + 1, "one more than seq_lens");
-  }
-  if (!table.given() && !indptr.given())
-    require("k", k, 0, batch, "the requests of seq_lens");
-  if (first)
-    return first;
-  if (scalar("num_splits", 0) < 0)
+  if (givenSplits() < 0)
     return invalid(
         "argument 'num_splits' requires a number of at least 0, but got {0}",
-        scalar("num_splits", 0));
+        givenSplits());
   return llvm::Error::success();
 }
 

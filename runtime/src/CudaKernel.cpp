@@ -66,17 +66,31 @@ private:
 
   /// Whether a launch starts the entries with clusters.
   bool isPaired(const Arguments &arguments) const;
-  /// Those that a launch starts, in order.
+  /// Entries in the order of a launch.
   using EntryList = llvm::SmallVector<size_t, kMaxEntries>;
-  EntryList startedEntries(bool paired) const;
   /// Of a launch of the entry.
   cuda::LaunchConfig configOf(size_t entry, int limit, bool dependent) const;
+  /// Finds out what does not depend on arguments.
+  void prepareLaunches();
   void makeGraphs();
+  /// The tensor maps that a stream's last launch had of an entry.
+  llvm::MutableArrayRef<EncodedMap> lastMaps(const StreamGraphs::Lease &graph,
+                                             size_t entry) const {
+    if (!graph)
+      return {};
+    return maps[graph.stream()][entry];
+  }
 
   std::shared_ptr<const cuda::Context> context;
   int workers;
   std::vector<std::shared_ptr<const cuda::Function>> functions; ///< by entry
-  mutable StreamGraphs graphs; // goes before the functions
+  std::vector<ParameterRecipe> recipes;                         ///< by entry
+  std::array<EntryList, 2> started; ///< by a launch; by whether it is paired
+  mutable StreamGraphs graphs;      // goes before the functions
+  /// By stream of `graphs` and entry; whoever has its graph may write.
+  mutable std::array<std::vector<std::vector<EncodedMap>>,
+                     StreamGraphs::kStreams>
+      maps;
 };
 
 } // namespace
@@ -100,6 +114,7 @@ llvm::Error CudaKernel::load(const std::string &ptx, const std::string &cubin,
   if (!loaded)
     return loaded.takeError();
   functions = std::move(loaded->functions);
+  prepareLaunches();
   makeGraphs();
   return cubin.empty() ? describeAssembly(std::move(loaded->assemblerLog))
                        : llvm::Error::success();
@@ -123,12 +138,16 @@ bool CudaKernel::isPaired(const Arguments &arguments) const {
   });
 }
 
-CudaKernel::EntryList CudaKernel::startedEntries(bool paired) const {
-  EntryList started;
-  for (size_t e = 0; e < info->entries.size(); ++e)
-    if (info->isStarted(e, paired))
-      started.push_back(e);
-  return started;
+void CudaKernel::prepareLaunches() {
+  for (const KernelInfo::Entry &entry : info->entries)
+    recipes.emplace_back(entry);
+  for (bool paired : {false, true})
+    for (size_t e = 0; e < info->entries.size(); ++e)
+      if (info->isStarted(e, paired))
+        started[paired].push_back(e);
+  for (auto &ofStream : maps)
+    for (const ParameterRecipe &recipe : recipes)
+      ofStream.emplace_back(recipe.numMaps());
 }
 
 cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
@@ -152,10 +171,10 @@ void CudaKernel::makeGraphs() {
     if (paired && !hasPairs)
       break;
     llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
-    for (size_t e : startedEntries(paired))
+    for (size_t e : started[paired])
       kernels.push_back({functions[e].get(),
                          configOf(e, /*limit=*/0, /*dependent=*/true),
-                         info->entries[e].params.size()});
+                         info->entries[e].params.size(), recipes[e].bytes()});
     graphs.create(kernels, paired, info->hasPlanEntry);
   }
 }
@@ -166,37 +185,43 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
   if (arguments.isEmpty())
     return llvm::Error::success();
   bool paired = isPaired(arguments);
-  EntryList all = startedEntries(paired);
-  llvm::ArrayRef<size_t> started = all;
+  llvm::ArrayRef<size_t> entries = started[paired];
   if (part != LaunchPart::All)
-    started =
-        part == LaunchPart::Plan ? started.take_front() : started.drop_front();
-  size_t first = started.front();
+    entries =
+        part == LaunchPart::Plan ? entries.take_front() : entries.drop_front();
+  size_t first = entries.front();
   if (arguments.isDependent() && !info->entries[first].launch.dependent)
     return llvm::make_error<UnsupportedError>(
         "argument 'flags' requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
         "before it waits for the kernel ahead");
-  int limit = arguments.maxWorkers();
-  std::array<CudaParameters, kMaxEntries> parameters;
-  for (size_t e : started) {
-    const KernelInfo::Entry &entry = info->entries[e];
-    if (llvm::Error error =
-            parameters[e].fill(entry, values, numCTAs(entry, limit), *context))
-      return error;
-  }
+  // Once for all that the driver is asked.
+  auto scope = context->enter();
+  if (!scope)
+    return scope.takeError();
   // A graph begins when all before it has ended, and what is behind it when it
   // has.
   StreamGraphs::Lease graph;
   if (!arguments.isDependent() && !arguments.letsDependentsBegin())
-    graphs.take(graph, static_cast<cuda::StreamHandle>(stream), part, paired);
+    graphs.take(graph, *scope, static_cast<cuda::StreamHandle>(stream), part,
+                paired);
+  int limit = arguments.maxWorkers();
+  std::array<CudaParameters, kMaxEntries> parameters;
+  for (size_t e : entries)
+    if (llvm::Error error = recipes[e].fill(
+            parameters[e], values, numCTAs(info->entries[e], limit), *scope,
+            *context, lastMaps(graph, e)))
+      return error;
   if (graph) {
     llvm::SmallVector<cuda::LaunchGraph::Call, kMaxEntries> calls;
-    for (size_t e : started)
+    for (size_t e : entries)
       calls.push_back(
-          {configOf(e, limit, e != first).grid, parameters[e].pointers()});
-    return graph->launch(static_cast<cuda::StreamHandle>(stream), calls);
+          {{static_cast<unsigned>(numCTAs(info->entries[e], limit)), 1, 1},
+           parameters[e].pointers(),
+           parameters[e].bytes()});
+    return graph->launch(*scope, static_cast<cuda::StreamHandle>(stream),
+                         calls);
   }
-  for (size_t e : started) {
+  for (size_t e : entries) {
     cuda::LaunchConfig config =
         configOf(e, limit, e != first || arguments.isDependent());
     config.stream = static_cast<cuda::StreamHandle>(stream);

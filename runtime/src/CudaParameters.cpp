@@ -9,6 +9,9 @@
 #include "CudaParameters.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cstring>
+#include <optional>
+
 using llvm::createStringError;
 using llvm::formatv;
 
@@ -30,145 +33,6 @@ size_t parameterBytes(const KernelInfo &info, const KernelInfo::Param &param) {
   }
   return 0;
 }
-
-//===----------------------------------------------------------------------===//
-// Tensor maps
-//===----------------------------------------------------------------------===//
-
-static cuda::ElementType elementTypeOf(DType dtype) {
-  switch (dtype) {
-  case DType::BF16:
-    return cuda::ElementType::BF16;
-  case DType::F16:
-    return cuda::ElementType::F16;
-  case DType::F32:
-    return cuda::ElementType::F32;
-  case DType::I32:
-    return cuda::ElementType::I32;
-  case DType::I64:
-  case DType::None:
-    return cuda::ElementType::I64;
-  }
-  return cuda::ElementType::I64;
-}
-
-static cuda::Swizzle swizzleOf(int64_t bytes) {
-  switch (bytes) {
-  case 32:
-    return cuda::Swizzle::B32;
-  case 64:
-    return cuda::Swizzle::B64;
-  case 128:
-    return cuda::Swizzle::B128;
-  default:
-    return cuda::Swizzle::None;
-  }
-}
-
-/// What TMA asks strides to be multiples of.
-static constexpr int64_t kStrideBytes = 16;
-
-namespace {
-/// Adds the dimensions of a map, innermost first.
-class MapBuilder {
-public:
-  explicit MapBuilder(cuda::TensorMapSpec &spec) : spec(spec) {}
-
-  /// `stride` in bytes; of dimension 0 it is not asked for.
-  void add(int64_t size, int64_t stride, int64_t box) {
-    if (spec.rank == cuda::TensorMapSpec::kMaxRank) {
-      full = true;
-      return;
-    }
-    spec.dims[spec.rank] = size;
-    spec.box[spec.rank] = static_cast<uint32_t>(box);
-    if (spec.rank)
-      spec.strides[spec.rank - 1] = stride;
-    ++spec.rank;
-  }
-  bool overflowed() const { return full; }
-
-private:
-  cuda::TensorMapSpec &spec;
-  bool full = false;
-};
-} // namespace
-
-/// A tensor of the same shape with at least one element, contiguous, at an
-/// address that nothing reads.
-static Tensor nonEmpty(Tensor tensor) {
-  constexpr uintptr_t kNowhere = 256;
-  tensor.data = reinterpret_cast<void *>(kNowhere);
-  int64_t stride = 1;
-  for (int dim = tensor.rank - 1; dim >= 0; --dim) {
-    tensor.shape[dim] = std::max<int64_t>(tensor.shape[dim], 1);
-    tensor.stride[dim] = stride;
-    stride *= tensor.shape[dim];
-  }
-  return tensor;
-}
-
-llvm::Expected<cuda::TensorMapSpec>
-makeTensorMapSpec(const KernelInfo::TensorMap &map, const Tensor &given,
-                  const std::string &name) {
-  Tensor tensor = given.data && given.numElements() ? given : nonEmpty(given);
-  auto bytes = static_cast<int64_t>(byteSize(tensor.dtype));
-  cuda::TensorMapSpec spec;
-  spec.type = elementTypeOf(tensor.dtype);
-  spec.base = reinterpret_cast<uintptr_t>(tensor.data);
-  spec.swizzle = swizzleOf(map.swizzle);
-
-  int columnDim = map.dims[map.rank - 1], rowDim = map.dims[map.rank - 2];
-  int64_t columns = tensor.shape[columnDim];
-  auto refuse = [&](const llvm::Twine &text) {
-    return llvm::make_error<UnsupportedError>(
-        ("argument '" + name + "' is read by TMA, which " + text +
-         "; a schedule with copy = gather has no such limits")
-            .str());
-  };
-  if (columns > 1 && tensor.stride[columnDim] != 1)
-    return refuse("requires contiguous columns, but they have stride " +
-                  llvm::Twine(tensor.stride[columnDim]));
-  for (int i = 0; i + 1 < map.rank; ++i) {
-    int dim = map.dims[i];
-    if (tensor.shape[dim] > 1 && tensor.stride[dim] * bytes % kStrideBytes)
-      return refuse(
-          "requires strides of multiples of 16 bytes, but dimension " +
-          llvm::Twine(dim) + " of " + given.describe() + " has a stride of " +
-          llvm::Twine(tensor.stride[dim] * bytes));
-  }
-  // Where a dimension has one element its stride may be anything; TMA looks at
-  // it all the same.
-  auto strideOf = [&](int dim) {
-    int64_t aligned = llvm::alignTo(columns * bytes, kStrideBytes);
-    return tensor.shape[dim] == 1 ? aligned : tensor.stride[dim] * bytes;
-  };
-
-  MapBuilder builder(spec);
-  int64_t tileColumns = map.swizzle / bytes;
-  bool tiled = map.swizzle && map.boxColumns > tileColumns;
-  if (tiled && (columns % tileColumns || map.boxColumns % tileColumns))
-    return refuse("requires columns in tiles of " + llvm::Twine(tileColumns) +
-                  ", but there are " + llvm::Twine(columns));
-  builder.add(tiled ? tileColumns : columns, 0,
-              tiled ? tileColumns : map.boxColumns);
-  builder.add(tensor.shape[rowDim], strideOf(rowDim), map.boxRows);
-  if (tiled)
-    builder.add(columns / tileColumns, map.swizzle,
-                map.boxColumns / tileColumns);
-  for (int i = map.rank - 3; i >= 0; --i)
-    builder.add(tensor.shape[map.dims[i]], strideOf(map.dims[i]), 1);
-  if (builder.overflowed())
-    return refuse("requires at most 5 dimensions, but the tensor map has 6");
-  if (llvm::Error error = cuda::checkTensorMap(spec))
-    return refuse("refuses " + given.describe() + ": " +
-                  llvm::toString(std::move(error)));
-  return spec;
-}
-
-//===----------------------------------------------------------------------===//
-// Parameters
-//===----------------------------------------------------------------------===//
 
 llvm::Error checkCudaParameters(const KernelInfo &info) {
   for (const KernelInfo::Entry &entry : info.entries) {
@@ -205,29 +69,49 @@ llvm::Error checkCudaParameters(const KernelInfo &info) {
   return llvm::Error::success();
 }
 
-llvm::Error CudaParameters::fill(const KernelInfo::Entry &entry,
-                                 const LaunchValues &values, int64_t numCTAs,
-                                 const cuda::Context &context) {
-  size_t numMaps = 0;
-  count = entry.params.size();
-  for (auto [i, param] : llvm::enumerate(entry.params)) {
-    if (param.kind == KernelInfo::ParamKind::TensorMap) {
-      auto spec = makeTensorMapSpec(param.map, values.tensor(param),
-                                    values.name(param));
-      if (!spec)
-        return spec.takeError();
-      auto map = cuda::encodeTensorMap(context, *spec);
-      if (!map)
-        return map.takeError();
-      maps[numMaps] = *map;
-      addresses[i] = &maps[numMaps++];
-      continue;
-    }
-    words[i] = param.source == KernelInfo::Source::NumWorkers
-                   ? numCTAs
-                   : values.word(param);
-    addresses[i] = &words[i];
+ParameterRecipe::ParameterRecipe(const KernelInfo::Entry &entry) {
+  for (const KernelInfo::Param &param : entry.params)
+    if (param.kind == KernelInfo::ParamKind::TensorMap)
+      mapParams.push_back(&param);
+  // Maps first, as they are aligned to more than words.
+  size_t map = 0, word = mapParams.size() * sizeof(cuda::TensorMap);
+  for (const KernelInfo::Param &param : entry.params) {
+    bool isMap = param.kind == KernelInfo::ParamKind::TensorMap;
+    size_t &next = isMap ? map : word;
+    offsets.push_back(static_cast<uint32_t>(next));
+    next += isMap ? sizeof(cuda::TensorMap) : sizeof(int64_t);
+    if (!isMap)
+      words.push_back(LaunchValues::placeOf(param));
   }
+  numBytes = word;
+}
+
+llvm::Error
+ParameterRecipe::fill(CudaParameters &parameters, const LaunchValues &values,
+                      int64_t numCTAs, const cuda::ContextScope &scope,
+                      const cuda::Context &context,
+                      llvm::MutableArrayRef<EncodedMap> last) const {
+  char *to = parameters.storage.data();
+  for (auto [i, param] : llvm::enumerate(mapParams)) {
+    std::optional<EncodedMap> once;
+    EncodedMap &map = last.empty() ? once.emplace() : last[i];
+    if (llvm::Error error = map.update(param->map, values.tensor(*param),
+                                       values.name(*param), scope, context))
+      return error;
+    std::memcpy(to + i * sizeof(cuda::TensorMap), &map.map(),
+                sizeof(cuda::TensorMap));
+  }
+  char *word = to + mapParams.size() * sizeof(cuda::TensorMap);
+  LaunchValues::Words from(values, numCTAs);
+  for (ParameterPlace place : words) {
+    int64_t value = from[place];
+    std::memcpy(word, &value, sizeof(value));
+    word += sizeof(value);
+  }
+  for (size_t i = 0; i < offsets.size(); ++i)
+    parameters.addresses[i] = to + offsets[i];
+  parameters.count = offsets.size();
+  parameters.numBytes = numBytes;
   return llvm::Error::success();
 }
 

@@ -14,8 +14,8 @@
 #ifndef MLA_JIT_SRC_CUDAPARAMETERS_H
 #define MLA_JIT_SRC_CUDAPARAMETERS_H
 
+#include "EncodedMap.h"
 #include "KernelState.h"
-#include "cuda/TensorMap.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mla_jit {
@@ -23,32 +23,48 @@ namespace mla_jit {
 /// Bytes of a parameter as the kernel declares it.
 size_t parameterBytes(const KernelInfo &info, const KernelInfo::Param &param);
 
-/// The view of a tensor that a recipe asks for; an error that names the tensor
-/// where TMA cannot take it. Box columns wider than the swizzle make two
-/// dimensions of the map: columns of a tile (innermost), rows, tiles of
-/// columns, and the others behind. A tensor without elements, which nothing is
-/// read of, gets some legal view.
-llvm::Expected<cuda::TensorMapSpec>
-makeTensorMapSpec(const KernelInfo::TensorMap &map, const Tensor &tensor,
-                  const std::string &name);
-
 /// Room for the parameters of one entry: for the stack of a launch.
 class CudaParameters {
 public:
   static constexpr size_t kMaxMaps = 8;
 
-  /// Fills in all parameters: what is wrong with a tensor shows before anything
-  /// was launched. `numCTAs` is the grid.
-  llvm::Error fill(const KernelInfo::Entry &entry, const LaunchValues &values,
-                   int64_t numCTAs, const cuda::Context &context);
   /// A pointer to each; valid as long as this lives.
   llvm::ArrayRef<void *> pointers() const { return {addresses.data(), count}; }
+  /// All that these point to. Of one entry's, the same bytes are the same
+  /// parameters.
+  llvm::ArrayRef<char> bytes() const { return {storage.data(), numBytes}; }
 
 private:
+  friend class ParameterRecipe;
+  alignas(cuda::TensorMap)
+      std::array<char, kMaxMaps * sizeof(cuda::TensorMap) +
+                           kMaxParams * sizeof(int64_t)> storage;
   std::array<void *, kMaxParams> addresses;
-  std::array<int64_t, kMaxParams> words;
-  std::array<cuda::TensorMap, kMaxMaps> maps;
-  size_t count = 0;
+  size_t count = 0, numBytes = 0;
+};
+
+/// How the parameters of an entry are made, found out once for all launches.
+class ParameterRecipe {
+public:
+  /// Keeps references to the entry.
+  explicit ParameterRecipe(const KernelInfo::Entry &entry);
+
+  /// Fills in all parameters: what is wrong with a tensor shows before anything
+  /// was launched. `numCTAs` is the grid; `last` the maps of the launch before,
+  /// or empty.
+  llvm::Error fill(CudaParameters &parameters, const LaunchValues &values,
+                   int64_t numCTAs, const cuda::ContextScope &scope,
+                   const cuda::Context &context,
+                   llvm::MutableArrayRef<EncodedMap> last) const;
+  size_t numMaps() const { return mapParams.size(); }
+  /// Of CudaParameters::bytes.
+  size_t bytes() const { return numBytes; }
+
+private:
+  llvm::SmallVector<const KernelInfo::Param *, 2> mapParams;
+  std::vector<ParameterPlace> words; ///< of the other parameters, in order
+  std::vector<uint32_t> offsets;     ///< of parameters among the bytes
+  size_t numBytes;
 };
 
 /// Checks that each entry's parameters are ones that a CUDA launch passes.

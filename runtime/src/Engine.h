@@ -126,6 +126,8 @@ struct EngineOptions {
   /// at once; 0: one for each processor that we may use.
   int compileThreads = 0;
   SelfCheck selfCheck = SelfCheck::Unverified; ///< CUDA
+  /// Of each decode of a self-check: code that is wrong may never end.
+  std::chrono::milliseconds selfCheckLimit = std::chrono::seconds(10);
   std::function<void(const EngineEvent &)> onEvent = nullptr;
 };
 

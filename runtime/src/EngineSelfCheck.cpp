@@ -21,6 +21,8 @@
 #include "cuda/Tools.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <mutex>
+
 namespace mla_jit {
 
 namespace {
@@ -28,12 +30,15 @@ namespace {
 /// A decode's tensors on a device.
 class DeviceDecode {
 public:
-  DeviceDecode(const ContextPtr &context, const KnownAnswer &known,
-               const Kernel &kernel)
-      : context(context), known(known), kernel(kernel) {}
+  DeviceDecode(ContextPtr context, const KnownAnswer &known,
+               const Kernel &kernel, std::chrono::milliseconds limit)
+      : context(std::move(context)), known(known), kernel(kernel),
+        limit(limit) {}
 
   /// Launches with so many splits (0: automatic); what is wrong, if anything.
   llvm::Expected<std::optional<std::string>> run(int64_t splits);
+  /// Whether the limit passed: the kernel and all tensors may be in use.
+  bool isRunning() const { return running; }
 
 private:
   template <typename T>
@@ -47,9 +52,11 @@ private:
                                            size_t bytes);
   llvm::Error putAll();
 
-  const ContextPtr &context;
+  ContextPtr context;
   const KnownAnswer &known;
   const Kernel &kernel;
+  std::chrono::milliseconds limit;
+  bool running = false;
   std::optional<cuda::Stream> stream;
   std::map<std::string, cuda::DeviceBuffer> buffers;
 };
@@ -109,6 +116,13 @@ llvm::Expected<std::optional<std::string>> DeviceDecode::run(int64_t splits) {
           kernel.launch(arguments, reinterpret_cast<void *>(*workspace), bytes,
                         stream->handle()))
     return std::move(error);
+  // Before the copies, which wait for as long as it takes.
+  auto done = stream->synchronizeFor(limit);
+  if (!done)
+    return done.takeError();
+  running = !*done;
+  if (running)
+    return llvm::formatv("nothing within {0} s", limit.count() / 1e3).str();
   for (auto [name, to, size] : {std::tuple{"out", (void *)out.data(), outBytes},
                                 {"lse", (void *)lse.data(), lseBytes}})
     if (llvm::Error error =
@@ -119,7 +133,16 @@ llvm::Expected<std::optional<std::string>> DeviceDecode::run(int64_t splits) {
   return known.findError(out, lse);
 }
 
-llvm::Expected<std::unique_ptr<Kernel>>
+/// Keeps something for the rest of the process: the driver would wait for what
+/// is running before it lets go of memory or code.
+static void keepForever(std::shared_ptr<void> object) {
+  static std::mutex &mutex = *new std::mutex;
+  static auto &kept = *new std::vector<std::shared_ptr<void>>;
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(object));
+}
+
+llvm::Expected<std::shared_ptr<Kernel>>
 Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
                          bool byPtxas) {
   auto asked = request(spec);
@@ -143,7 +166,7 @@ Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
                                share.threads());
   if (!loaded)
     return loaded.takeError();
-  return std::unique_ptr<Kernel>(new Kernel(std::move(*loaded)));
+  return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));
 }
 
 llvm::Error Engine::State::runCheck(const ContextPtr &device,
@@ -152,7 +175,7 @@ llvm::Error Engine::State::runCheck(const ContextPtr &device,
   // Of each dataflow one, with partial results and without.
   const KnownAnswer answers[] = {{16, 2}, {128, 1}};
   constexpr size_t kCount = std::size(answers);
-  std::array<std::optional<llvm::Expected<std::unique_ptr<Kernel>>>, kCount>
+  std::array<std::optional<llvm::Expected<std::shared_ptr<Kernel>>>, kCount>
       kernels;
   runSideBySide(kCount, compileThreads(), [&](size_t i) {
     kernels[i].emplace(loadCheck(answers[i].spec, device, byPtxas));
@@ -175,7 +198,14 @@ llvm::Error Engine::State::runCheck(const ContextPtr &device,
     for (int64_t splits : {0, 3}) {
       if (!**kernel)
         continue;
-      auto wrong = DeviceDecode(device, known, ***kernel).run(splits);
+      auto decode = std::make_shared<DeviceDecode>(device, known, ***kernel,
+                                                   options.selfCheckLimit);
+      auto wrong = decode->run(splits);
+      if (decode->isRunning()) {
+        keepForever(decode);
+        for (auto &loaded : kernels)
+          keepForever(**loaded);
+      }
       if (!wrong)
         return cuda::inStage("self-check", wrong.takeError());
       if (*wrong)

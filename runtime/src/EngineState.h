@@ -99,7 +99,7 @@ struct Engine::State {
                              const std::string &ptxas);
   llvm::Error runCheck(const ContextPtr &device, const std::string &assembler,
                        bool byPtxas);
-  llvm::Expected<std::unique_ptr<Kernel>>
+  llvm::Expected<std::shared_ptr<Kernel>>
   loadCheck(const Spec &spec, const ContextPtr &device, bool byPtxas);
 
   KernelStore::Load loader(const KernelKeys &keys);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "ArgumentRules.h"
 #include "Engine.h"
 #include "Failure.h"
 #include "KernelState.h"
@@ -41,7 +42,8 @@ static bool parsesAsStage(std::string_view name) {
 }
 
 Kernel::Kernel(std::unique_ptr<KernelState> loaded)
-    : state(std::move(loaded)), description(state->info) {}
+    : state(std::move(loaded)), description(state->info),
+      rules(std::make_shared<ArgumentRules>(description)) {}
 Kernel::~Kernel() = default;
 
 const std::shared_ptr<const KernelInfo> &Kernel::info() const {
@@ -114,7 +116,7 @@ static llvm::Error checkMemory(const char *name, const void *memory,
 }
 
 llvm::Error Kernel::check(const Arguments &arguments) const {
-  if (arguments.info.get() != description.get())
+  if (arguments.info != description.get())
     return createStringError(
         "arguments require to be made for this kernel, but are another's");
   return arguments.check();

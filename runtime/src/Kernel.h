@@ -10,6 +10,7 @@
 #define MLA_JIT_SRC_KERNEL_H
 
 #include "mla/Problem/Tensor.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
@@ -120,11 +121,19 @@ struct StageTime {
   bool isLoading = false; ///< done for each engine, whoever compiled
 };
 
+struct ArgumentRules;
+
 /// The values of one launch. Made once for a kernel, changed and used many
 /// times.
 class Arguments {
 public:
   explicit Arguments(std::shared_ptr<const KernelInfo> info);
+  /// Without looking up names: of Kernel::argumentRules.
+  explicit Arguments(std::shared_ptr<const ArgumentRules> rules);
+  Arguments(const Arguments &) = default;
+  Arguments(Arguments &&) noexcept = default;
+  Arguments &operator=(const Arguments &) = default;
+  Arguments &operator=(Arguments &&) noexcept = default;
 
   /// Sets a tensor; checks rank, type, and what sizes and strides are compiled
   /// in. `lse` may have null data: it is then not written.
@@ -136,6 +145,12 @@ public:
   /// The same of the argument at a position (KernelInfo::find).
   llvm::Error setAt(int index, const Tensor &tensor);
   llvm::Error setAt(int index, double scalar);
+  /// Sets `lse_scale` and `lse_empty`, if the kernel has them.
+  void setLSEForm(double scale, double ofEmpty);
+  /// The tensor at a position, to be filled in place: an argument once setAt
+  /// took it.
+  Tensor &draftAt(int index) { return values[index].tensor; }
+  llvm::Error setAt(int index);
 
   bool has(std::string_view name) const { return info->find(name) >= 0; }
   /// The tensor of that name; not given if there is none.
@@ -150,8 +165,13 @@ public:
   /// entries of visible pages within the pool. Reads the tensors.
   llvm::Error checkContents() const;
 
-  const std::shared_ptr<const KernelInfo> &kernelInfo() const { return info; }
+  const std::shared_ptr<const KernelInfo> &kernelInfo() const;
   int64_t batch() const;
+  /// What `num_splits` says; 0 where there is none.
+  int64_t givenSplits() const;
+  /// Rows of q, and those of a request; 0 where that varies.
+  int64_t totalQueries() const;
+  int64_t queriesEach() const;
   /// Whether the launch has no row to compute.
   bool isEmpty() const;
   /// Most row blocks that the launch has (for the sizes of the workspace),
@@ -186,7 +206,6 @@ public:
   size_t givenPlanBytes() const { return planSize; }
 
 private:
-  llvm::Error checkMerge() const;
   llvm::Error checkContentsHere() const;
   friend class Kernel;
   friend class LaunchValues;
@@ -199,10 +218,12 @@ private:
     };
     bool set = false;
   };
-  const Tensor &tensorOf(std::string_view name) const;
-  void setDefault(std::string_view name, double scalar);
-  std::shared_ptr<const KernelInfo> info;
-  std::vector<Value> values;
+  /// The tensor at a position; of -1 one that is not given.
+  const Tensor &tensorAt(int index) const;
+  void setIfThere(int index, double scalar);
+  std::shared_ptr<const ArgumentRules> rules;
+  const KernelInfo *info; ///< rules'
+  llvm::SmallVector<Value, 16> values;
   int workerLimit = 0;
   bool dependent = false;
   const void *plan = nullptr;
@@ -222,6 +243,9 @@ class Kernel {
 public:
   ~Kernel();
   const std::shared_ptr<const KernelInfo> &info() const;
+  const std::shared_ptr<const ArgumentRules> &argumentRules() const {
+    return rules;
+  }
   const std::vector<StageTime> &compileTimes() const;
   KernelOrigin origin() const;
   /// Names the key that it is kept under; empty for a kernel of MLIR text.
@@ -277,6 +301,7 @@ private:
   explicit Kernel(std::unique_ptr<KernelState> state);
   std::unique_ptr<KernelState> state;
   std::shared_ptr<const KernelInfo> description; ///< state's
+  std::shared_ptr<const ArgumentRules> rules;
 };
 
 } // namespace mla_jit

@@ -11,12 +11,6 @@
 
 namespace mla_jit {
 
-/// Splits of a row block; 0: by worker.
-static int64_t splitsOf(const KernelInfo &info, const Arguments &arguments) {
-  auto splits = static_cast<int64_t>(arguments.scalar("num_splits", 0));
-  return splits ? splits : info.defaultSplits;
-}
-
 static int64_t countOf(KernelInfo::Scope scope, int64_t items, int64_t splits,
                        int64_t workers) {
   switch (scope) {
@@ -35,7 +29,10 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
                           const void *plan) {
   Workspace workspace;
   int64_t items = arguments.maxItems();
-  int64_t splits = splitsOf(info, arguments);
+  int64_t splits = arguments.givenSplits(); // of a row block; 0: by worker
+  if (!splits)
+    splits = info.defaultSplits;
+  workspace.tensors.resize(info.workspace.size());
   for (size_t i = 0; i < info.workspace.size(); ++i) {
     const KernelInfo::Buffer &buffer = info.workspace[i];
     Tensor &tensor = workspace.tensors[i];
@@ -51,7 +48,8 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
       tensor.stride[dim] = stride;
       stride *= tensor.shape[dim];
     }
-    used += llvm::alignTo(tensor.shape[0] * buffer.bytesEach, alignment);
+    used +=
+        llvm::alignToPowerOf2(tensor.shape[0] * buffer.bytesEach, alignment);
   }
   return workspace;
 }
@@ -71,7 +69,7 @@ size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
     int64_t count =
         std::max(countOf(buffer.scope, items, info.defaultSplits, workers),
                  countOf(buffer.scope, items, maxSplits, workers));
-    bytes += llvm::alignTo(count * buffer.bytesEach, alignment);
+    bytes += llvm::alignToPowerOf2(count * buffer.bytesEach, alignment);
   }
   return bytes;
 }
@@ -88,21 +86,49 @@ const std::string &LaunchValues::name(const KernelInfo::Param &param) const {
              : info.arguments[param.index].name;
 }
 
-int64_t LaunchValues::word(const KernelInfo::Param &param) const {
+/// From the start of a value's tensor.
+static size_t offsetInTensor(const KernelInfo::Param &param) {
   switch (param.kind) {
-  case KernelInfo::ParamKind::Pointer:
-    return reinterpret_cast<int64_t>(tensor(param).data);
   case KernelInfo::ParamKind::Size:
-    return tensor(param).shape[param.dim];
+    return offsetof(Tensor, shape) + param.dim * sizeof(int64_t);
   case KernelInfo::ParamKind::Stride:
-    return tensor(param).stride[param.dim];
-  case KernelInfo::ParamKind::Scalar:
-    return arguments.values[param.index].i64;
-  case KernelInfo::ParamKind::Offset:
-  case KernelInfo::ParamKind::TensorMap:
-    return 0;
+    return offsetof(Tensor, stride) + param.dim * sizeof(int64_t);
+  default:
+    return offsetof(Tensor, data);
   }
-  return 0;
+}
+
+ParameterPlace LaunchValues::placeOf(const KernelInfo::Param &param) {
+  using Place = ParameterPlace;
+  if (param.source == KernelInfo::Source::NumWorkers)
+    return {Place::NumWorkers, 0};
+  if (param.source == KernelInfo::Source::Worker ||
+      param.kind == KernelInfo::ParamKind::Offset ||
+      param.kind == KernelInfo::ParamKind::TensorMap)
+    return {Place::Zero, 0};
+  size_t offset = offsetInTensor(param);
+  if (param.source == KernelInfo::Source::Workspace)
+    return {Place::Workspace,
+            static_cast<uint32_t>(param.index * sizeof(Tensor) + offset)};
+  using Value = Arguments::Value;
+  if (param.kind == KernelInfo::ParamKind::Scalar)
+    offset = offsetof(Value, i64);
+  else
+    offset += offsetof(Value, tensor);
+  return {Place::Argument,
+          static_cast<uint32_t>(param.index * sizeof(Value) + offset)};
+}
+
+LaunchValues::Words::Words(const LaunchValues &values,
+                           const int64_t &numWorkers) {
+  static constexpr int64_t kZero = 0;
+  auto bytesOf = [](const auto *start) {
+    return reinterpret_cast<const char *>(start);
+  };
+  bases[ParameterPlace::Argument] = bytesOf(values.arguments.values.data());
+  bases[ParameterPlace::Workspace] = bytesOf(values.workspace.tensors.data());
+  bases[ParameterPlace::NumWorkers] = bytesOf(&numWorkers);
+  bases[ParameterPlace::Zero] = bytesOf(&kZero);
 }
 
 } // namespace mla_jit

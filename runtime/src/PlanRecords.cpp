@@ -20,14 +20,11 @@ namespace mla_jit {
 
 PlanValues planValues(const KernelInfo &info, const Arguments &arguments,
                       const LaunchValues &values, int64_t workers) {
-  Tensor q = arguments.tensor("q");
-  bool isRagged = q.rank == 3;
-  PlanValues found = {
-      {"batch", arguments.batch()},
-      {"total_q", isRagged ? q.shape[0] : q.shape[0] * q.shape[1]},
-      {"q_len", isRagged ? 0 : q.shape[1]},
-      {"num_splits", static_cast<int64_t>(arguments.scalar("num_splits", 0))},
-      {"max_ctas", workers}};
+  PlanValues found = {{"batch", arguments.batch()},
+                      {"total_q", arguments.totalQueries()},
+                      {"q_len", arguments.queriesEach()},
+                      {"num_splits", arguments.givenSplits()},
+                      {"max_ctas", workers}};
   for (const KernelInfo::Param &param : info.entries.front().params)
     if (param.kind == KernelInfo::ParamKind::Scalar &&
         param.source == KernelInfo::Source::Argument)

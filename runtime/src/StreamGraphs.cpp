@@ -51,11 +51,11 @@ StreamGraphs::OfStream *StreamGraphs::find(StreamHandle stream) {
   return nullptr;
 }
 
-void StreamGraphs::take(Lease &lease, StreamHandle stream, LaunchPart part,
-                        bool paired) {
+void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
+                        StreamHandle stream, LaunchPart part, bool paired) {
   if (!context || stream == kPerThread)
     return;
-  auto capturing = cuda::isCapturing(*context, stream);
+  auto capturing = cuda::isCapturing(scope, *context, stream);
   if (!capturing) // the launch will say so
     return llvm::consumeError(capturing.takeError());
   if (*capturing)
@@ -63,10 +63,11 @@ void StreamGraphs::take(Lease &lease, StreamHandle stream, LaunchPart part,
   OfStream *found = find(stream);
   if (!found)
     return;
-  const auto &graph = found->graphs[indexOf(part, paired)];
+  auto &graph = found->graphs[indexOf(part, paired)];
   if (!graph || found->busy.test_and_set(std::memory_order_acquire))
     return;
   lease.graph = &*graph;
+  lease.place = found - streams.begin();
   lease.busy = &found->busy;
 }
 

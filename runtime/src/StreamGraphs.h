@@ -38,18 +38,21 @@ public:
       if (busy)
         busy->clear(std::memory_order_release);
     }
-    const cuda::LaunchGraph *operator->() const { return graph; }
+    cuda::LaunchGraph *operator->() const { return graph; }
+    /// Which of the kStreams it is of.
+    size_t stream() const { return place; }
     explicit operator bool() const { return graph; }
 
   private:
     friend class StreamGraphs;
-    const cuda::LaunchGraph *graph = nullptr;
+    cuda::LaunchGraph *graph = nullptr;
+    size_t place = 0;
     std::atomic_flag *busy = nullptr;
   };
   /// Nothing where there is no graph of the stream, where another thread uses
-  /// it, and of streams that are being captured.
-  void take(Lease &lease, cuda::StreamHandle stream, LaunchPart part,
-            bool paired);
+  /// it, and of streams that are being captured. Inside the context.
+  void take(Lease &lease, const cuda::ContextScope &scope,
+            cuda::StreamHandle stream, LaunchPart part, bool paired);
 
 private:
   struct OfStream {

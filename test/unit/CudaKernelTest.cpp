@@ -266,12 +266,13 @@ protected:
     return loadCudaKernel(std::move(compiled), context, maxWorkers, threads);
   }
 
-  llvm::Error run(const KernelState &state, const Arguments &arguments) {
+  llvm::Error run(const KernelState &state, const Arguments &arguments,
+                  void *stream = nullptr) {
     workspace =
         layOutWorkspace(*state.info, arguments, state.workspaceWorkers(),
                         state.alignment(), reinterpret_cast<void *>(0x100000));
     return state.run(arguments, {*state.info, arguments, workspace},
-                     LaunchPart::All, nullptr);
+                     LaunchPart::All, stream);
   }
 
   Info info = fakeInfo();
@@ -500,6 +501,90 @@ TEST_F(CudaKernelTest, TensorMapsAreOfThePoolThatIsPassed) {
     llvm::cantFail(arguments.set("k", k));
     ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
     EXPECT_EQ(fake->maps.back().base, address);
+  }
+}
+
+TEST_F(CudaKernelTest, TellsTheDriverWhatChanged) {
+  info.entries[1].params.erase(info.entries[1].params.begin() + 4); // k
+  fake->parameterCounts = {{"decode_main", 8}, {"decode_combine", 7}};
+  fake->parameterBytes.clear();
+  fake->missing = {"cuKernelGetParamInfo"};
+  context.reset();
+  openContext();
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  // How often the driver is told of an entry, and asked for a tensor map.
+  using Counts = std::pair<int, int>;
+  auto countsOf = [&](void *stream = nullptr) {
+    int &told = fake->calls["cuGraphExecKernelNodeSetParams"];
+    told = 0;
+    fake->maps.clear();
+    fake->launches.clear();
+    EXPECT_TRUE(cuda::Failure(run(*state, arguments, stream)).ok);
+    EXPECT_EQ(fake->launches.size(), 2u);
+    return Counts(told, fake->maps.size());
+  };
+  auto setK = [&](const Tensor &k) { llvm::cantFail(arguments.set("k", k)); };
+  EXPECT_EQ(countsOf(), Counts(2, 1));
+  EXPECT_EQ(countsOf(), Counts(0, 0));
+  // Another layer's pool: the merge does not read it.
+  Tensor k = keys();
+  k.data = reinterpret_cast<void *>(0x40000);
+  setK(k);
+  EXPECT_EQ(countsOf(), Counts(1, 1));
+  EXPECT_EQ(fake->maps.back().base, 0x40000u);
+  k.stride[0] += 8;
+  setK(k);
+  EXPECT_EQ(countsOf(), Counts(1, 1));
+  EXPECT_EQ(fake->maps.back().strides.back(), 2u * (64 * 576 + 8));
+  llvm::cantFail(arguments.set("softmax_scale", 0.25));
+  EXPECT_EQ(countsOf(), Counts(2, 0));
+  // A stream has its own graph, and a third one none.
+  cuda::Stream second = cuda::get(cuda::Stream::create(context)),
+               third = cuda::get(cuda::Stream::create(context));
+  EXPECT_EQ(countsOf(second.handle()), Counts(2, 1));
+  EXPECT_EQ(countsOf(second.handle()), Counts(0, 0));
+  EXPECT_EQ(countsOf(), Counts(0, 0));
+  EXPECT_EQ(countsOf(third.handle()), Counts(0, 1));
+  EXPECT_EQ(countsOf(third.handle()), Counts(0, 1));
+}
+
+TEST_F(CudaKernelTest, ARefusedAddressLeavesNoMapBehind) {
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+  for (uintptr_t address : {0x20008ul, 0x20000ul}) {
+    Tensor k = keys();
+    k.data = reinterpret_cast<void *>(address);
+    llvm::cantFail(arguments.set("k", k));
+    fake->maps.clear();
+    cuda::Failure failure = run(*state, arguments);
+    EXPECT_EQ(failure.ok, address == 0x20000) << failure.message;
+  }
+  EXPECT_FALSE(fake->maps.empty());
+  EXPECT_EQ(fake->maps[0].base, 0x20000u);
+  // One that the driver refuses.
+  Tensor k = keys();
+  k.data = reinterpret_cast<void *>(0x40000);
+  llvm::cantFail(arguments.set("k", k));
+  fail("cuTensorMapEncodeTiled", cuda::InvalidValue);
+  EXPECT_FALSE(cuda::Failure(run(*state, arguments)).ok);
+  fake->failures.clear();
+  fake->maps.clear();
+  EXPECT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+  EXPECT_EQ(fake->maps.size(), 2u);
+}
+
+TEST_F(CudaKernelTest, EmptyPoolsOfTheSameShape) {
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  for (uintptr_t address : {0x20000ul, 0x40000ul}) {
+    Tensor k = keys({0, 64, 1, 576});
+    k.data = reinterpret_cast<void *>(address);
+    llvm::cantFail(arguments.set("k", k));
+    ASSERT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+    EXPECT_EQ(fake->maps.back().dims.back(), 1u);
+    EXPECT_NE(fake->maps.back().base, address);
   }
 }
 

@@ -40,6 +40,22 @@ TEST_F(CudaTest, MemoryGoesThereAndBack) {
   EXPECT_EQ(a.size(), 64u);
 }
 
+TEST_F(CudaTest, WaitsForAStreamAsLongAsItMay) {
+  using namespace std::chrono_literals;
+  openContext();
+  Stream stream = get(Stream::create(context));
+  EXPECT_TRUE(get(stream.synchronizeFor(0ms)));
+  fail("cuStreamQuery", NotReady);
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(get(stream.synchronizeFor(20ms)));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
+  EXPECT_GT(fake->calls["cuStreamQuery"], 2);
+  fail("cuStreamQuery", IllegalAddress);
+  Failure failure = stream.synchronizeFor(20ms);
+  EXPECT_EQ(failure.kind, ErrorKind::DeviceLost);
+  EXPECT_TRUE(failure.says("cuStreamQuery")) << failure.message;
+}
+
 TEST_F(CudaTest, MemoryFailures) {
   openContext();
   Failure failure = DeviceBuffer::allocate(context, size_t(1) << 50);

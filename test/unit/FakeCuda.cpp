@@ -89,6 +89,10 @@ Result streamSynchronize(StreamHandle) {
   FAKE_IN_CONTEXT(cuStreamSynchronize);
   return Success;
 }
+Result streamQuery(StreamHandle) {
+  FAKE_IN_CONTEXT(cuStreamQuery);
+  return Success;
+}
 Result streamIsCapturing(StreamHandle stream, CaptureStatus *status) {
   FAKE_IN_CONTEXT(cuStreamIsCapturing);
   bool capturing = stream && handle<FakeStream *>(stream)->capturing;

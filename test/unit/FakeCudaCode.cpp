@@ -262,7 +262,12 @@ Result tensorMapEncodeTiled(TensorMap *map, ElementType type, uint32_t rank,
                        static_cast<int>(promotion),
                        static_cast<int>(interleave),
                        static_cast<int>(fill)});
+  *map = {};
   map->opaque[0] = 42;
+  // Views that differ have maps that do.
+  map->opaque[1] = reinterpret_cast<uintptr_t>(base);
+  for (uint64_t stride : fake.maps.back().strides)
+    map->opaque[2] = map->opaque[2] * 31 + stride;
   return Success;
 }
 

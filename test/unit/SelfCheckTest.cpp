@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../runtime/src/Engine.h"
 #include "../../runtime/src/KnownAnswer.h"
 #include "../../runtime/src/cuda/Driver.h"
 #include "CInterface.h"
@@ -143,6 +144,34 @@ TEST_F(SelfCheckTest, WrongCodeIsRefused) {
   EXPECT_EQ(reads, 2 * 2 + 2); // once, up to the first error
   EXPECT_EQ(events.of(MLA_EVENT_SELF_CHECK).size(), 1u);
   EXPECT_TRUE(engineOf(MLA_SELF_CHECK_NEVER).prepare(spec()));
+}
+
+TEST_F(SelfCheckTest, CodeThatNeverEndsIsRefused) {
+  fake->failures["cuStreamQuery"] = mla_jit::cuda::NotReady;
+  mla_jit::EngineOptions options;
+  options.target = mla_jit::TargetKind::CUDA;
+  options.selfCheckLimit = std::chrono::milliseconds(30);
+  {
+    mla_jit::Engine engine(options);
+    for (int time = 0; time < 2; ++time) {
+      auto kernel = engine.prepare(mla_jit::Spec());
+      ASSERT_FALSE(bool(kernel));
+      std::string text = llvm::toString(kernel.takeError());
+      EXPECT_NE(text.find("driver 999.1 does not: a decode of 16 heads and "
+                          "automatic splits gave nothing within 0.03 s"),
+                std::string::npos)
+          << text;
+    }
+  }
+  // Launched once, and what it may still use is there.
+  EXPECT_EQ(fake->calls["cuMemcpyDtoHAsync"], 0);
+  EXPECT_EQ(fake->calls["cuMemFree"], 0);
+  EXPECT_EQ(fake->calls["cuLibraryUnload"], 0);
+  EXPECT_EQ(fake->streams, 1);
+  EXPECT_GT(fake->buffers, 0);
+  EXPECT_EQ(fake->contexts, 1);
+  fake->~FakeCuda();
+  new (fake) FakeCuda;
 }
 
 TEST_F(SelfCheckTest, ADeviceThatIsFullSaysNothing) {

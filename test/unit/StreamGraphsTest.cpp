@@ -29,9 +29,11 @@ protected:
   bool has(StreamGraphs &graphs, StreamHandle stream,
            LaunchPart part = LaunchPart::All, bool paired = false) {
     StreamGraphs::Lease lease;
-    graphs.take(lease, stream, part, paired);
+    graphs.take(lease, scope(), stream, part, paired);
     return static_cast<bool>(lease);
   }
+  /// For the rest of the expression.
+  cuda::ContextScope scope() { return cuda::get(context->enter()); }
   cuda::Stream newStream() { return cuda::get(cuda::Stream::create(context)); }
 
   std::shared_ptr<const cuda::Function> function;
@@ -50,12 +52,13 @@ TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
                              {LaunchPart::Work, 2u}}) {
     cuda::Stream stream = newStream();
     StreamGraphs::Lease lease;
-    graphs.take(lease, nullptr, part, /*paired=*/false);
+    graphs.take(lease, scope(), nullptr, part, /*paired=*/false);
     ASSERT_TRUE(lease);
     std::vector<cuda::LaunchGraph::Call> calls(count, {{7, 1, 1}, parameters});
     calls.back().grid[0] = 9;
     fake->launches.clear();
-    ASSERT_TRUE(cuda::Failure(lease->launch(stream.handle(), calls)).ok);
+    ASSERT_TRUE(
+        cuda::Failure(lease->launch(scope(), stream.handle(), calls)).ok);
     ASSERT_EQ(fake->launches.size(), count);
     EXPECT_EQ(fake->launches.back().config.grid[0], 9u);
     EXPECT_EQ(fake->launches.back().config.stream, stream.handle());
@@ -64,6 +67,89 @@ TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
     for (size_t i = 0; i < count; ++i)
       EXPECT_EQ(fake->launches[i].attributes.size(), i ? 1u : 0u) << i;
   }
+}
+
+namespace {
+/// Launches of one graph of two kernels, and how often the driver was told of
+/// parameters.
+class ToldTest : public StreamGraphsTest {
+protected:
+  ToldTest() {
+    for (cuda::LaunchGraph::Kernel &kernel : kernels)
+      kernel.numBytes = sizeof(values[0]);
+    kernels.pop_back();
+    graph.emplace(cuda::get(cuda::LaunchGraph::create(kernels)));
+  }
+
+  void launch() {
+    std::vector<void *> pointers[2];
+    std::vector<cuda::LaunchGraph::Call> calls;
+    for (size_t i = 0; i < 2; ++i) {
+      for (uint64_t &value : values[i])
+        pointers[i].push_back(&value);
+      llvm::ArrayRef<char> bytes(reinterpret_cast<char *>(values[i].data()),
+                                 sizeof(values[i]));
+      calls.push_back({{grid, 1, 1},
+                       pointers[i],
+                       hasBytes ? bytes : llvm::ArrayRef<char>()});
+    }
+    fake->launches.clear();
+    failure = cuda::Failure(graph->launch(scope(), nullptr, calls));
+  }
+  /// Launches with what is set now, and returns how often the driver was told.
+  int tellings() {
+    int &count = fake->calls["cuGraphExecKernelNodeSetParams"];
+    count = 0;
+    launch();
+    if (fake->launches.size() == 2)
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(fake->launches[i].parameters,
+                  std::vector<uint64_t>(values[i].begin(), values[i].end()));
+        EXPECT_EQ(fake->launches[i].config.grid[0], grid);
+      }
+    return count;
+  }
+
+  std::array<std::array<uint64_t, 3>, 2> values = {{{1, 2, 3}, {4, 5, 6}}};
+  unsigned grid = 7;
+  bool hasBytes = true;
+  cuda::Failure failure = llvm::Error::success();
+  std::optional<cuda::LaunchGraph> graph;
+};
+} // namespace
+
+TEST_F(ToldTest, OfWhatChangedAlone) {
+  EXPECT_EQ(tellings(), 2);
+  EXPECT_EQ(tellings(), 0);
+  values[1][2] = 60;
+  EXPECT_EQ(tellings(), 1);
+  EXPECT_EQ(tellings(), 0);
+  values[0][0] = 10;
+  EXPECT_EQ(tellings(), 1);
+  grid = 8;
+  EXPECT_EQ(tellings(), 2);
+  EXPECT_EQ(tellings(), 0);
+}
+
+TEST_F(ToldTest, AlwaysWithoutTheBytes) {
+  hasBytes = false;
+  EXPECT_EQ(tellings(), 2);
+  EXPECT_EQ(tellings(), 2);
+  hasBytes = true;
+  EXPECT_EQ(tellings(), 2);
+  EXPECT_EQ(tellings(), 0);
+}
+
+TEST_F(ToldTest, AgainAfterAFailure) {
+  EXPECT_EQ(tellings(), 2);
+  values[0][1] = 20;
+  fail("cuGraphExecKernelNodeSetParams", cuda::OutOfMemory);
+  launch();
+  EXPECT_FALSE(failure.ok);
+  fake->failures.clear();
+  // Also if that is what the driver knew before.
+  values[0][1] = 2;
+  EXPECT_EQ(tellings(), 1);
 }
 
 TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
@@ -99,7 +185,7 @@ TEST_F(StreamGraphsTest, OneThreadAtATime) {
   graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
   {
     StreamGraphs::Lease lease;
-    graphs.take(lease, nullptr, LaunchPart::All, /*paired=*/false);
+    graphs.take(lease, scope(), nullptr, LaunchPart::All, /*paired=*/false);
     ASSERT_TRUE(lease);
     std::thread other([&] { EXPECT_FALSE(has(graphs, nullptr)); });
     other.join();
@@ -151,7 +237,7 @@ TEST_F(StreamGraphsTest, FailuresNameTheCallAndTheKernel) {
   cuda::LaunchGraph::Call call{{1, 1, 1}, parameters};
   for (const char *name : {"cuGraphExecKernelNodeSetParams", "cuGraphLaunch"}) {
     fail(name, cuda::IllegalAddress);
-    cuda::Failure failure = graph.launch(nullptr, {call});
+    cuda::Failure failure = graph.launch(scope(), nullptr, {call});
     EXPECT_EQ(failure.kind, cuda::ErrorKind::DeviceLost);
     EXPECT_TRUE(failure.says(name)) << failure.message;
     EXPECT_TRUE(failure.says("vector_add")) << failure.message;

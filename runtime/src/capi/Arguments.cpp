@@ -86,21 +86,22 @@ bool isField(std::string_view name) {
          llvm::is_contained(kFormOfLse, name);
 }
 
-llvm::Expected<Tensor> toTensor(const char *name, const mla_tensor &given) {
+llvm::Error readTensor(const char *name, const mla_tensor &given, Tensor &to) {
   if (given.rank < 0 || given.rank > Tensor::kMaxRank)
     return invalid("argument '{0}' requires a rank of 0 to {1}, but got {2}",
                    name, +Tensor::kMaxRank, given.rank);
-  Tensor tensor;
-  tensor.data = given.data;
-  tensor.dtype = toDType(given.dtype);
-  tensor.rank = given.rank;
-  std::copy_n(given.shape, tensor.rank, tensor.shape.begin());
-  std::copy_n(given.stride, tensor.rank, tensor.stride.begin());
-  if (given.dtype != MLA_NONE && !tensor.given())
+  to.data = given.data;
+  to.dtype = toDType(given.dtype);
+  to.rank = given.rank;
+  // All of them, what is behind the rank too: that is less work.
+  std::copy(std::begin(given.shape), std::end(given.shape), to.shape.begin());
+  std::copy(std::begin(given.stride), std::end(given.stride),
+            to.stride.begin());
+  if (given.dtype != MLA_NONE && !to.given())
     return invalid("argument '{0}' requires element type f32, f16, bf16, i32 "
                    "or i64, but got type {1}",
                    name, given.dtype);
-  return tensor;
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,17 +188,19 @@ static llvm::Error splitRows(const char *name, Tensor &tensor, int rank,
 }
 
 /// The first columns of a whole tensor, and the rest as the rope part.
-static void splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
+/// Whether `whole` was both.
+static bool splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
                          int64_t width) {
   int last = whole.rank - 1;
-  if (rope.given() || last < 0 || whole.shape[last] != latent + width)
-    return;
+  if (last < 0 || whole.shape[last] != latent + width)
+    return false;
   rope = whole;
   rope.shape[last] = width;
   whole.shape[last] = latent;
   if (whole.data)
     rope.data = static_cast<char *>(whole.data) +
                 latent * whole.stride[last] * byteSize(whole.dtype);
+  return true;
 }
 
 llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
@@ -209,12 +212,8 @@ llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
     return invalid("argument 'lse_empty_posinf' requires 0 or 1, but got {0}",
                    emptyIsPositive);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (auto [name, value] :
-       {std::pair{"lse_scale", base == 2 ? 1 / std::log(2) : 1},
-        {"lse_empty", emptyIsPositive ? kInfinity : -kInfinity}})
-    if (arguments.has(name))
-      if (llvm::Error error = arguments.set(name, value))
-        return error;
+  arguments.setLSEForm(base == 2 ? 1 / std::log(2) : 1,
+                       emptyIsPositive ? kInfinity : -kInfinity);
   return llvm::Error::success();
 }
 
@@ -241,81 +240,94 @@ private:
   llvm::Error setScalars();
   llvm::Error setNamed();
   void splitRope(size_t whole, size_t rope);
+  /// Of a field that is an argument.
+  Tensor &tensor(size_t place) {
+    return arguments.draftAt(fields.tensors[place]);
+  }
+  bool isGiven(size_t place) const { return given >> place & 1; }
+  void setGiven(size_t place) { given |= uint32_t(1) << place; }
 
   const mla_args &args;
   const FieldMap &fields;
   const KernelInfo &info;
   Arguments &arguments;
-  std::array<Tensor, FieldMap::kNumTensors> tensors;
+  uint32_t given = 0; ///< a bit for each tensor field
+  static_assert(FieldMap::kNumTensors <= 32);
 };
 
 } // namespace
 
 void Filler::splitRope(size_t whole, size_t rope) {
   const ArgumentInfo *first = argument(whole), *second = argument(rope);
-  if (first && second)
-    splitColumns(tensors[whole], tensors[rope], first->shape[first->rank - 1],
-                 second->shape[second->rank - 1]);
+  if (first && second && !isGiven(rope) &&
+      splitColumns(tensor(whole), tensor(rope), first->shape[first->rank - 1],
+                   second->shape[second->rank - 1]))
+    setGiven(rope);
 }
 
 llvm::Error Filler::readTensors() {
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  for (size_t i = 0; i < FieldMap::kNumTensors; ++i) {
     const auto &[name, member] = kTensors[i];
-    const mla_tensor &given = args.*member;
-    if (given.dtype == MLA_NONE && given.rank == 0)
+    const mla_tensor &from = args.*member;
+    if (from.dtype == MLA_NONE && from.rank == 0)
       continue;
-    auto tensor = toTensor(name, given);
-    if (!tensor)
-      return tensor.takeError();
-    tensors[i] = *tensor;
+    Tensor unused;
+    if (llvm::Error error =
+            readTensor(name, from, argument(i) ? tensor(i) : unused))
+      return error;
+    if (from.dtype != MLA_NONE)
+      setGiven(i);
   }
   if (!isRagged())
     for (size_t place :
          {placeOf("q"), placeOf("q_rope"), placeOf("out"), placeOf("lse")})
-      if (const ArgumentInfo *taken = argument(place);
-          taken && tensors[place].given())
-        if (llvm::Error error = splitRows(kTensors[place].name, tensors[place],
+      if (const ArgumentInfo *taken = argument(place); taken && isGiven(place))
+        if (llvm::Error error = splitRows(kTensors[place].name, tensor(place),
                                           taken->rank, args))
           return error;
   splitRope(placeOf("q"), placeOf("q_rope"));
   splitRope(placeOf("k"), placeOf("k_rope"));
   // An lse that is not wanted is one without memory.
-  constexpr size_t kLSE = placeOf("lse");
-  if (Tensor &lse = tensors[kLSE]; argument(kLSE) && !lse.given()) {
-    lse = tensors[placeOf("out")];
+  constexpr size_t kLSE = placeOf("lse"), kOut = placeOf("out");
+  if (argument(kLSE) && !isGiven(kLSE) && isGiven(kOut)) {
+    Tensor &lse = tensor(kLSE);
+    lse = tensor(kOut);
     lse.data = nullptr;
     lse.dtype = DType::F32;
     lse.rank -= lse.rank > 0;
     if (lse.rank > 0)
       lse.stride[lse.rank - 1] = 1;
+    setGiven(kLSE);
   }
   return llvm::Error::success();
 }
 
 llvm::Error Filler::setTensors() {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const char *name = kTensors[i].name;
+  for (size_t i = 0; i < FieldMap::kNumTensors; ++i) {
+    const auto &[name, member] = kTensors[i];
     bool isTaken = argument(i);
-    if (!isTaken && tensors[i].given())
+    if (!isTaken && isGiven(i)) {
+      Tensor refused;
+      llvm::cantFail(readTensor(name, args.*member, refused));
       return invalid("argument '{0}' requires a spec that has it, but this "
                      "kernel takes none: it got {1}",
-                     name, tensors[i].describe());
+                     name, refused.describe());
+    }
     if (!isTaken)
       continue;
-    if (!tensors[i].given())
+    if (!isGiven(i))
       return invalid("argument '{0}' requires a tensor, but got none", name);
-    if (llvm::Error error = arguments.setAt(fields.tensors[i], tensors[i]))
+    if (llvm::Error error = arguments.setAt(fields.tensors[i]))
       return error;
   }
   if (arguments.batch() != args.batch)
     return invalid("argument 'batch' requires that of seq_lens, {0}, but got "
                    "{1}",
                    arguments.batch(), args.batch);
-  int64_t rows = tensors[placeOf("q")].shape[0];
-  if (isRagged() && rows != args.total_q)
+  if (isRagged() && arguments.totalQueries() != args.total_q)
     return invalid("argument 'total_q' requires the rows of q, {0}, but got "
                    "{1}",
-                   rows, args.total_q);
+                   arguments.totalQueries(), args.total_q);
   return llvm::Error::success();
 }
 
@@ -348,11 +360,11 @@ llvm::Error Filler::setNamed() {
       return invalid("argument 'named' requires names of arguments of "
                      "score_mod, but got '{0}'",
                      given.name ? given.name : "(null)");
-    auto tensor = toTensor(given.name, given.tensor);
-    if (!tensor)
-      return tensor.takeError();
-    if (llvm::Error error = tensor->given()
-                                ? arguments.set(given.name, *tensor)
+    Tensor tensor;
+    if (llvm::Error error = readTensor(given.name, given.tensor, tensor))
+      return error;
+    if (llvm::Error error = tensor.given()
+                                ? arguments.set(given.name, tensor)
                                 : arguments.set(given.name, given.scalar))
       return error;
   }

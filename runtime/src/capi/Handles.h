@@ -56,8 +56,8 @@ struct FieldMap {
 /// is wrong, or that the kernel has no use for.
 llvm::Error fillArguments(const mla_args &args, const FieldMap &fields,
                           Arguments &arguments);
-/// A tensor of the caller's; `name` is that of its field.
-llvm::Expected<Tensor> toTensor(const char *name, const mla_tensor &given);
+/// Reads a tensor of the caller's; `name` is that of its field.
+llvm::Error readTensor(const char *name, const mla_tensor &given, Tensor &to);
 /// The fields lse_base and lse_empty_posinf.
 llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
                        Arguments &arguments);
@@ -85,12 +85,16 @@ struct mla_kernel {
 
   /// Found by the first launch: most handles of a hit in memory never launch.
   const mla_jit::capi::FieldMap &fields() {
+    if (const auto *found = knownFields.load(std::memory_order_acquire))
+      return *found;
     std::call_once(fieldsFound, [&] { foundFields.emplace(*kernel->info()); });
+    knownFields.store(&*foundFields, std::memory_order_release);
     return *foundFields;
   }
 
 private:
   std::once_flag fieldsFound;
+  std::atomic<const mla_jit::capi::FieldMap *> knownFields = nullptr;
   std::optional<mla_jit::capi::FieldMap> foundFields;
 };
 

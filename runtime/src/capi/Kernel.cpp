@@ -56,7 +56,7 @@ static llvm::Error start(mla_kernel &handle, const mla_args &given,
   if (kernel.info()->isMerge)
     return invalid("argument 'kernel' requires one of MLA_DECODE, but got one "
                    "of MLA_MERGE");
-  Arguments arguments(kernel.info());
+  Arguments arguments(kernel.argumentRules());
   if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;
   if (given.flags & MLA_LAUNCH_CHECK) {

@@ -29,19 +29,19 @@ static llvm::Error setTensors(const mla_merge_args &args,
                              {"lse_parts", &args.lse_parts},
                              {"out", &args.out},
                              {"lse", &args.lse}}) {
-    auto tensor = toTensor(name, *given);
-    if (!tensor)
-      return tensor.takeError();
-    if (!tensor->given() && std::string_view(name) == "lse") {
+    Tensor tensor;
+    if (llvm::Error error = readTensor(name, *given, tensor))
+      return error;
+    if (!tensor.given() && std::string_view(name) == "lse") {
       // One that is not wanted is one without memory.
-      *tensor = arguments.tensor("out");
-      tensor->data = nullptr;
-      tensor->dtype = DType::F32;
-      tensor->rank = 2;
+      tensor = arguments.tensor("out");
+      tensor.data = nullptr;
+      tensor.dtype = DType::F32;
+      tensor.rank = 2;
     }
-    if (!tensor->given())
+    if (!tensor.given())
       return invalid("argument '{0}' requires a tensor, but got none", name);
-    if (llvm::Error error = arguments.set(name, *tensor))
+    if (llvm::Error error = arguments.set(name, tensor))
       return error;
   }
   return llvm::Error::success();
@@ -58,7 +58,7 @@ static llvm::Error merge(const Kernel &kernel, void *stream,
                    "of MLA_DECODE");
   if (llvm::Error error = checkFlags(*given, !info.chip.empty()))
     return error;
-  Arguments arguments(kernel.info());
+  Arguments arguments(kernel.argumentRules());
   if (llvm::Error error = setTensors(*given, arguments))
     return error;
   if (llvm::Error error =

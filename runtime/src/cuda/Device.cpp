@@ -107,9 +107,9 @@ Expected<ContextScope> Context::enter() const {
     return std::move(error);
   if (current == context)
     return ContextScope(nullptr);
-  if (Error error = owner.check(owner.call().ctxPushCurrent(context),
-                                "cuCtxPushCurrent", "of " + what.name))
-    return std::move(error);
+  Result result = owner.call().ctxPushCurrent(context);
+  if (result != Success)
+    return owner.check(result, "cuCtxPushCurrent", "of " + what.name);
   return ContextScope(&owner);
 }
 

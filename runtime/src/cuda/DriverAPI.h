@@ -59,6 +59,7 @@ enum Result : int {
   InvalidSource = 300,
   InvalidHandle = 400,
   NotFound = 500,
+  NotReady = 600,
   IllegalAddress = 700,
   LaunchOutOfResources = 701,
   LaunchTimeout = 702,
@@ -241,6 +242,7 @@ using GetProcAddressFn = Result (*)(const char *symbol, void **function,
   X(streamCreate, cuStreamCreate, 2000, (StreamHandle *, unsigned flags))      \
   X(streamDestroy, cuStreamDestroy, 4000, (StreamHandle))                      \
   X(streamSynchronize, cuStreamSynchronize, 2000, (StreamHandle))              \
+  X(streamQuery, cuStreamQuery, 2000, (StreamHandle))                          \
   X(streamIsCapturing, cuStreamIsCapturing, 10000,                             \
     (StreamHandle, CaptureStatus *))                                           \
   X(streamBeginCapture, cuStreamBeginCapture, 10010,                           \

@@ -108,6 +108,12 @@ Expected<bool> mla_jit::cuda::isCapturing(const Context &context,
   Expected<ContextScope> scope = context.enter();
   if (!scope)
     return scope.takeError();
+  return isCapturing(*scope, context, stream);
+}
+
+Expected<bool> mla_jit::cuda::isCapturing(const ContextScope &,
+                                          const Context &context,
+                                          StreamHandle stream) {
   const Driver &driver = context.driver();
   CaptureStatus status = CaptureStatus::None;
   if (Error error =

@@ -38,6 +38,9 @@ llvm::Error launch(const Function &function, const LaunchConfig &config,
 
 /// Whether the stream is being captured into a graph.
 llvm::Expected<bool> isCapturing(const Context &context, StreamHandle stream);
+/// The same inside the context.
+llvm::Expected<bool> isCapturing(const ContextScope &, const Context &context,
+                                 StreamHandle stream);
 
 } // namespace mla_jit::cuda
 

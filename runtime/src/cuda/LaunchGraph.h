@@ -12,6 +12,8 @@
 #include "Launch.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <vector>
+
 namespace mla_jit::cuda {
 
 /// Kernels one behind the other, as a graph of the driver's that is launched
@@ -25,10 +27,14 @@ public:
     const Function *function;
     LaunchConfig config; ///< of all launches, but for grid and stream
     size_t numParameters;
+    size_t numBytes = 0; ///< of Call::bytes
   };
   struct Call {
     Dim3 grid;
     llvm::ArrayRef<void *> parameters;
+    /// All that the parameters point to: what is the same as at the launch
+    /// before need not be told the driver. Empty: told always.
+    llvm::ArrayRef<char> bytes = {};
   };
 
   /// Takes about 100 KB of device memory. Functions must outlive it.
@@ -37,19 +43,27 @@ public:
   LaunchGraph &operator=(LaunchGraph &&) = delete;
   ~LaunchGraph();
 
-  /// A call for each kernel. The stream is not being captured: graphs in graphs
-  /// are none.
-  llvm::Error launch(StreamHandle stream, llvm::ArrayRef<Call> calls) const;
+  /// A call for each kernel, inside the context. The stream is not being
+  /// captured: graphs in graphs are none.
+  llvm::Error launch(const ContextScope &, StreamHandle stream,
+                     llvm::ArrayRef<Call> calls);
 
 private:
-  explicit LaunchGraph(llvm::ArrayRef<Kernel> kernels)
-      : kernels(kernels.begin(), kernels.end()) {}
+  /// What the driver was told of a node last.
+  struct Told {
+    bool isKnown = false;
+    Dim3 grid;
+    std::vector<char> bytes;
+  };
+  explicit LaunchGraph(llvm::ArrayRef<Kernel> kernels);
   const Context &context() const { return kernels.front().function->context(); }
   llvm::Error capture(StreamHandle stream);
   llvm::Error captureNodes(StreamHandle stream);
+  llvm::Error tell(size_t node, const Call &call);
 
   llvm::SmallVector<Kernel, 3> kernels;
   llvm::SmallVector<GraphNodeHandle, 3> nodes; ///< by kernel
+  llvm::SmallVector<Told, 3> told;             ///< by kernel
   GraphHandle graph = nullptr;
   GraphExecHandle executable = nullptr;
 };

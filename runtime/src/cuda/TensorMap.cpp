@@ -61,7 +61,7 @@ Error mla_jit::cuda::checkTensorMap(const TensorMapSpec &spec) {
                "number " + Twine(static_cast<int>(spec.type)));
   if (spec.rank < 1 || spec.rank > TensorMapSpec::kMaxRank)
     return bad("rank 1 to 5", "rank " + Twine(spec.rank));
-  if (!spec.base || spec.base % 16)
+  if (!spec.base || spec.base % TensorMapSpec::kBaseAlignment)
     return bad("a base address that is a multiple of 16",
                "0x" + llvm::Twine::utohexstr(spec.base));
   for (unsigned i = 0; i < spec.rank; ++i)
@@ -102,6 +102,11 @@ Expected<TensorMap> mla_jit::cuda::encodeTensorMap(const Context &context,
   Expected<ContextScope> scope = context.enter();
   if (!scope)
     return scope.takeError();
+  return encodeCheckedTensorMap(*scope, context, spec);
+}
+
+Expected<TensorMap> mla_jit::cuda::encodeCheckedTensorMap(
+    const ContextScope &, const Context &context, const TensorMapSpec &spec) {
   const Driver &driver = context.driver();
   TensorMap map;
   const std::array<uint32_t, TensorMapSpec::kMaxRank> ones = {1, 1, 1, 1, 1};

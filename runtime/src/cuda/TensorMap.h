@@ -23,6 +23,7 @@ unsigned byteSize(ElementType type);
 /// and what a box has outside the view reads as zero.
 struct TensorMapSpec {
   static constexpr unsigned kMaxRank = 5;
+  static constexpr uint64_t kBaseAlignment = 16;
   ElementType type = ElementType::BF16;
   unsigned rank = 0;
   DevicePtr base = 0;
@@ -40,6 +41,10 @@ llvm::Error checkTensorMap(const TensorMapSpec &spec);
 /// Checks and encodes, for memory of that context.
 llvm::Expected<TensorMap> encodeTensorMap(const Context &context,
                                           const TensorMapSpec &spec);
+/// Of a view that was checked, inside the context.
+llvm::Expected<TensorMap> encodeCheckedTensorMap(const ContextScope &,
+                                                 const Context &context,
+                                                 const TensorMapSpec &spec);
 
 } // namespace mla_jit::cuda
 

@@ -9,6 +9,7 @@
 #include "Tools.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 using namespace mla_jit::cuda;
@@ -96,6 +97,26 @@ Error Stream::synchronize() const {
   return inside(
       *where, "cuStreamSynchronize", "",
       [&](const DriverTable &call) { return call.streamSynchronize(stream); });
+}
+
+Expected<bool> Stream::synchronizeFor(std::chrono::milliseconds limit) const {
+  constexpr std::chrono::microseconds kPause(100);
+  Expected<ContextScope> scope = where->enter();
+  if (!scope)
+    return scope.takeError();
+  const Driver &driver = where->driver();
+  RelaxedCaptureScope relaxed(driver);
+  auto end = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    Result result = driver.call().streamQuery(stream);
+    if (result == Success)
+      return true;
+    if (result != NotReady)
+      return driver.check(result, "cuStreamQuery");
+    if (std::chrono::steady_clock::now() >= end)
+      return false;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 Error Stream::copyToDevice(DevicePtr to, const void *from, size_t bytes) const {

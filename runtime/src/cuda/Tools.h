@@ -18,6 +18,7 @@
 #include "Device.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <chrono>
 #include <functional>
 
 namespace mla_jit::cuda {
@@ -56,6 +57,8 @@ public:
   const Context &context() const { return *where; }
   /// Waits for all work so far, and returns its error if it had one.
   llvm::Error synchronize() const;
+  /// The same, for so long at most: false if there is work left then.
+  llvm::Expected<bool> synchronizeFor(std::chrono::milliseconds limit) const;
 
   /// Copies in the order of the stream. Host memory that is not pinned is
   /// copied before the call returns (to the device) or before the stream goes
