@@ -140,7 +140,7 @@ bool CudaKernel::isPaired(const Arguments &arguments) const {
 
 void CudaKernel::prepareLaunches() {
   for (const KernelInfo::Entry &entry : info->entries)
-    recipes.emplace_back(entry);
+    recipes.emplace_back(*info, entry);
   for (bool paired : {false, true})
     for (size_t e = 0; e < info->entries.size(); ++e)
       if (info->isStarted(e, paired))

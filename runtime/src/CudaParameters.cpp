@@ -34,6 +34,31 @@ size_t parameterBytes(const KernelInfo &info, const KernelInfo::Param &param) {
   return 0;
 }
 
+/// Checks that a tensor lies as the kernel was promised.
+static llvm::Error checkAlignment(const ArgumentInfo &argument,
+                                  const Tensor &tensor) {
+  if (argument.alignment == 1 || !tensor.data || !tensor.numElements())
+    return llvm::Error::success();
+  auto refuse = [&](const std::string &given) {
+    return llvm::make_error<UnsupportedError>(
+        formatv("argument '{0}' requires memory and strides at multiples of "
+                "{1} bytes, but {2}; {3}",
+                argument.name, argument.alignment, given, kUnalignedKernel)
+            .str());
+  };
+  auto address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (address % argument.alignment)
+    return refuse(formatv("{0} begins at {1:x}", tensor.describe(), address));
+  for (int dim = 0; dim + 1 < tensor.rank; ++dim) {
+    auto stride =
+        tensor.stride[dim] * static_cast<int64_t>(byteSize(tensor.dtype));
+    if (tensor.shape[dim] > 1 && stride % argument.alignment)
+      return refuse(formatv("dimension {0} of {1} has a stride of {2}", dim,
+                            tensor.describe(), stride));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkCudaParameters(const KernelInfo &info) {
   for (const KernelInfo::Entry &entry : info.entries) {
     size_t maps = 0;
@@ -69,10 +94,16 @@ llvm::Error checkCudaParameters(const KernelInfo &info) {
   return llvm::Error::success();
 }
 
-ParameterRecipe::ParameterRecipe(const KernelInfo::Entry &entry) {
-  for (const KernelInfo::Param &param : entry.params)
+ParameterRecipe::ParameterRecipe(const KernelInfo &info,
+                                 const KernelInfo::Entry &entry) {
+  for (const KernelInfo::Param &param : entry.params) {
     if (param.kind == KernelInfo::ParamKind::TensorMap)
       mapParams.push_back(&param);
+    else if (param.kind == KernelInfo::ParamKind::Pointer &&
+             param.source == KernelInfo::Source::Argument &&
+             info.arguments[param.index].alignment > 1)
+      promised.push_back(&param);
+  }
   // Maps first, as they are aligned to more than words.
   size_t map = 0, word = mapParams.size() * sizeof(cuda::TensorMap);
   for (const KernelInfo::Param &param : entry.params) {
@@ -91,6 +122,10 @@ ParameterRecipe::fill(CudaParameters &parameters, const LaunchValues &values,
                       int64_t numCTAs, const cuda::ContextScope &scope,
                       const cuda::Context &context,
                       llvm::MutableArrayRef<EncodedMap> last) const {
+  for (const KernelInfo::Param *param : promised)
+    if (llvm::Error error =
+            checkAlignment(values.argument(*param), values.tensor(*param)))
+      return error;
   char *to = parameters.storage.data();
   for (auto [i, param] : llvm::enumerate(mapParams)) {
     std::optional<EncodedMap> once;

@@ -47,7 +47,7 @@ private:
 class ParameterRecipe {
 public:
   /// Keeps references to the entry.
-  explicit ParameterRecipe(const KernelInfo::Entry &entry);
+  ParameterRecipe(const KernelInfo &info, const KernelInfo::Entry &entry);
 
   /// Fills in all parameters: what is wrong with a tensor shows before anything
   /// was launched. `numCTAs` is the grid; `last` the maps of the launch before,
@@ -62,6 +62,8 @@ public:
 
 private:
   llvm::SmallVector<const KernelInfo::Param *, 2> mapParams;
+  /// Of tensors that lie as the kernel was promised.
+  llvm::SmallVector<const KernelInfo::Param *, 2> promised;
   std::vector<ParameterPlace> words; ///< of the other parameters, in order
   std::vector<uint32_t> offsets;     ///< of parameters among the bytes
   size_t numBytes;

@@ -14,6 +14,10 @@
 
 namespace mla_jit {
 
+/// What takes tensors that others refuse.
+inline constexpr char kUnalignedKernel[] =
+    "a kernel with MLA_FEATURE_UNALIGNED (copy = gather) has no such limits";
+
 /// The view of a tensor that a recipe asks for; an error that names the tensor
 /// where TMA cannot take it. Box columns wider than the swizzle make two
 /// dimensions of the map: columns of a tile (innermost), rows, tiles of

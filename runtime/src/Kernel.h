@@ -30,6 +30,9 @@ struct ArgumentInfo {
   int rank = 0;
   std::array<int64_t, Tensor::kMaxRank> shape = {};
   std::array<int64_t, Tensor::kMaxRank> stride = {};
+  /// GPU: bytes that where the tensor begins, and its strides but the last,
+  /// have to be multiples of.
+  int64_t alignment = 1;
 };
 
 /// A kernel as the compiler describes it: `#mla.kernel` in plain data.

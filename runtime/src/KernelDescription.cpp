@@ -31,6 +31,7 @@ describeArgument(mla::ArgumentAttr argument) {
   auto memref = dyn_cast<MemRefType>(argument.getType());
   info.isTensor = static_cast<bool>(memref);
   info.dtype = dtypeOf(memref ? memref.getElementType() : argument.getType());
+  info.alignment = argument.getAlignment();
   if (argument.getType().isIndex())
     info.dtype = DType::I64;
   if (info.dtype == DType::None)

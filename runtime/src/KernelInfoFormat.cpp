@@ -14,7 +14,7 @@ using llvm::createStringError;
 namespace mla_jit {
 
 /// Goes on with each change of what is written below.
-static constexpr uint32_t kFormatVersion = 4;
+static constexpr uint32_t kFormatVersion = 5;
 /// No kernel has more of anything: more is damage.
 static constexpr uint64_t kMaxCount = 4096;
 
@@ -77,13 +77,14 @@ static void transferArray(Transfer &t, Array &array) {
 
 template <typename Transfer, typename Argument>
 static void transferArgument(Transfer &t, Argument &argument) {
-  auto &[name, isTensor, dtype, rank, shape, stride] = argument;
+  auto &[name, isTensor, dtype, rank, shape, stride, alignment] = argument;
   t.text(name);
   t.number(isTensor);
   t.choice(dtype, DType::I64);
   t.number(rank);
   transferArray(t, shape);
   transferArray(t, stride);
+  t.number(alignment);
 }
 
 template <typename Transfer, typename Map>
@@ -165,7 +166,8 @@ static void transferInfo(Transfer &t, Info &info) {
 static bool isSane(const KernelInfo &info) {
   auto isRank = [](int rank) { return rank >= 0 && rank <= Tensor::kMaxRank; };
   for (const ArgumentInfo &argument : info.arguments)
-    if (!isRank(argument.rank) || argument.dtype == DType::None)
+    if (!isRank(argument.rank) || argument.dtype == DType::None ||
+        argument.alignment <= 0)
       return false;
   for (const KernelInfo::Buffer &buffer : info.workspace)
     if (!isRank(buffer.rank) || buffer.rank == 0 || buffer.bytesEach < 0)

@@ -60,6 +60,10 @@ public:
 
   /// The tensor that a parameter is of.
   const Tensor &tensor(const KernelInfo::Param &param) const;
+  /// What is compiled in of it, if it is an argument.
+  const ArgumentInfo &argument(const KernelInfo::Param &param) const {
+    return info.arguments[param.index];
+  }
   /// Its name: an argument's, or a buffer's.
   const std::string &name(const KernelInfo::Param &param) const;
   static ParameterPlace placeOf(const KernelInfo::Param &param);

@@ -312,6 +312,50 @@ TEST_F(CudaKernelTest, LaunchesEachEntryOnAllSMs) {
   EXPECT_EQ(fake->calls["cuMemAlloc"], 0);
 }
 
+TEST_F(CudaKernelTest, RefusesRowsThatAreNotWhereTheyWerePromised) {
+  info.arguments[0].alignment = 16;
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  Tensor aligned = arguments.tensor("q");
+  auto launch = [&](const Tensor &q) {
+    llvm::cantFail(arguments.set("q", q));
+    fake->launches.clear();
+    return run(*state, arguments);
+  };
+  auto expectRefusal = [&](const Tensor &q, const char *given) {
+    llvm::Error error = launch(q);
+    EXPECT_TRUE(error.isA<UnsupportedError>());
+    std::string text = llvm::toString(std::move(error));
+    for (const char *part :
+         {"argument 'q' requires memory and strides at multiples of 16 bytes",
+          given, "MLA_FEATURE_UNALIGNED"})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    EXPECT_TRUE(fake->launches.empty());
+  };
+  Tensor q = aligned;
+  q.data = reinterpret_cast<void *>(0x1008);
+  expectRefusal(q, "bf16[3, 2, 16, 576] begins at 0x1008;");
+  q = aligned;
+  q.stride[2] = 580;
+  expectRefusal(q, "dimension 2 of bf16[3, 2, 16, 576] has a stride of 1160;");
+  // A stride that leads nowhere, and no memory at all.
+  q = aligned;
+  q.shape[0] = 1;
+  q.stride[0] = 1;
+  llvm::cantFail(arguments.set(
+      "seq_lens", Tensor(reinterpret_cast<void *>(0x3000), DType::I32, {1})));
+  EXPECT_TRUE(cuda::Failure(launch(q)).ok);
+}
+
+TEST_F(CudaKernelTest, TakesRowsAnywhereUnlessTheyWerePromised) {
+  auto state = cuda::get(load());
+  Arguments arguments = fakeArguments(state->info);
+  Tensor q = arguments.tensor("q");
+  q.data = reinterpret_cast<void *>(0x1002);
+  llvm::cantFail(arguments.set("q", q));
+  EXPECT_TRUE(cuda::Failure(run(*state, arguments)).ok);
+}
+
 /// Adds an entry for paired launches behind the main one.
 static void addPairs(Info &info, std::string &ptx, size_t main) {
   Info::Entry pairs = info.entries[main];

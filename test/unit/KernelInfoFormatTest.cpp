@@ -22,6 +22,7 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   info.warnings = {"C7510", ""};
   info.hasPlanEntry = info.entries.size() > 1;
   info.workspace[0].ofPlan = true;
+  info.arguments[0].alignment = 16;
   info.entries[0].launch = {192, 1 << 17, 2, true, 2};
   info.entries[0].params[0].map = {3, {0, 2, 1, 0}, 64, 576, 128};
   std::string bytes = writeKernelInfo(info);
@@ -35,6 +36,7 @@ TEST(KernelInfoFormatTest, SurvivesEveryCut) {
   EXPECT_EQ((*read)->schedule, info.schedule);
   EXPECT_TRUE((*read)->hasPlanEntry);
   EXPECT_TRUE((*read)->workspace[0].ofPlan);
+  EXPECT_EQ((*read)->arguments[0].alignment, 16);
 
   for (size_t cut = 0; cut < bytes.size(); ++cut)
     EXPECT_NE(textOf(readKernelInfo(bytes.substr(0, cut)).takeError()), "");

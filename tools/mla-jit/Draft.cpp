@@ -106,7 +106,8 @@ static Error describeSpec(Lookup find, Spec &spec) {
   }
   spec.tableRows = find("table_rows").given();
   spec.alignedStrides = isAligned(*q) && isAligned(find("q_rope")) &&
-                        isAligned(*k) && isAligned(find("k_rope"));
+                        isAligned(*k) && isAligned(find("k_rope")) &&
+                        isAligned(find("out"));
   return Error::success();
 }
 

@@ -66,7 +66,7 @@ PublicSpec::PublicSpec(const Spec &from) : spec(mla::make<mla_spec>()) {
   add(from.raggedQ, MLA_FEATURE_RAGGED_Q);
   add(from.tableRows, MLA_FEATURE_TABLE_ROWS);
   add(from.rowLocalSplits, MLA_FEATURE_BATCH_INVARIANT);
-  add(!from.alignedStrides, MLA_FEATURE_UNALIGNED_KV);
+  add(!from.alignedStrides, MLA_FEATURE_UNALIGNED);
   add(from.sharedPlan, MLA_FEATURE_SHARED_SCHEDULE);
 
   for (const auto &[name, type] : from.scoreArguments)

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Memory that TMA cannot take, E6 of the case log: copied row by row where a
-// spec does not promise alignment, and refused where it does.
+// Memory that TMA cannot take, E6 of the case log, and results that are not
+// stored in runs: copied and stored in smaller pieces where a spec does not
+// promise alignment, and refused where it does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,13 @@ using llvm::Error;
 
 namespace mla_jit::verify {
 
-/// Queries and keys that begin `shift` bytes behind a multiple of 16, which is
-/// not promised to be one.
+/// Queries, keys and results that begin `shift` bytes behind a multiple of 16,
+/// which is not promised to be one.
 static Error checkBase(CaseRun &run, const Problem &problem,
                        const Results &results, size_t shift) {
   TensorSet storage;
   LaunchOptions options;
+  options.outShift = shift;
   options.bind = [&](LaunchArgs &arguments) -> Error {
     for (const char *name : {"q", "q_rope", "k", "k_rope"}) {
       if (!arguments.has(name))
@@ -69,25 +71,37 @@ static void addBases(std::vector<Case> &cases) {
     }
 }
 
-/// A launch whose keys are not where kernels that use TMA were promised them is
+/// Requires that a launch with `name` 8 bytes behind a multiple of 16 is
 /// refused.
-static Error checkBrokenPromise(CaseRun &run, const Problem &problem,
-                                const Results &) {
-  LaunchOptions options;
-  options.bind = [](LaunchArgs &arguments) {
+static Error expectRefusal(CaseRun &run, const Problem &problem,
+                           const LaunchOptions &options, llvm::StringRef name) {
+  auto other = run.launch(problem, options);
+  if (other)
+    return failure("{0} at an odd multiple of 8 bytes was taken", name);
+  bool refused = other.errorIsA<NotSupportedError>();
+  std::string message = llvm::toString(other.takeError());
+  if (!refused ||
+      !llvm::StringRef(message).contains(("argument '" + name + "'").str()))
+    return failure("requires a refusal of argument '{0}', but got: {1}", name,
+                   message);
+  return Error::success();
+}
+
+/// Launches whose keys or results are not where the kernel was promised them
+/// are refused.
+static Error checkBrokenPromises(CaseRun &run, const Problem &problem,
+                                 const Results &) {
+  LaunchOptions keys, out;
+  keys.bind = [](LaunchArgs &arguments) {
     Tensor k = arguments.tensor("k");
     --k.shape[0]; // what follows is in bounds
     k.data = static_cast<uint8_t *>(k.data) + 8;
     return arguments.set("k", k);
   };
-  auto other = run.launch(problem, options);
-  if (other)
-    return failure("keys at an odd multiple of 8 bytes were taken");
-  bool refused = other.errorIsA<NotSupportedError>();
-  std::string message = llvm::toString(other.takeError());
-  if (!refused || !llvm::StringRef(message).contains("argument 'k'"))
-    return failure("requires a refusal of argument 'k', but got: {0}", message);
-  return Error::success();
+  if (Error error = expectRefusal(run, problem, keys, "k"))
+    return error;
+  out.outShift = 8;
+  return expectRefusal(run, problem, out, "out");
 }
 
 static void addBrokenPromises(std::vector<Case> &cases) {
@@ -96,8 +110,8 @@ static void addBrokenPromises(std::vector<Case> &cases) {
     c.name = "E6.broken-promise-h" + std::to_string(numHeads);
     c.spec = specOfHeads(numHeads);
     c.shapes = {lengths({65})};
-    c.note = "also keys 8 bytes further on";
-    c.check = checkBrokenPromise;
+    c.note = "also keys, and results, 8 bytes further on";
+    c.check = checkBrokenPromises;
     cases.push_back(c);
   }
 }

@@ -114,9 +114,10 @@ static Tensor makeOutput(DType dtype, const Tensor &q, int64_t columns,
     tensor.shape[q.rank - 1] = columns;
     tensor.stride[q.rank - 1] = 1;
   }
-  memory =
-      std::make_shared<GuardedBuffer>(rows * heads * width * byteSize(dtype));
-  tensor.data = memory->data();
+  size_t shift = columns ? options.outShift : 0;
+  memory = std::make_shared<GuardedBuffer>(
+      rows * heads * width * byteSize(dtype) + shift);
+  tensor.data = memory->data() + shift;
   return tensor;
 }
 

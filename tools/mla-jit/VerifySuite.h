@@ -131,6 +131,7 @@ struct LaunchOptions {
   bool lse = true;
   int numWorkers = 0;        ///< 0: the engine's
   int64_t outGap = 0;        ///< elements after each row of out and lse
+  size_t outShift = 0;       ///< bytes that out begins behind its memory
   bool headMajorOut = false; ///< heads outermost in the memory of out and lse
   /// On a GPU: where the pages of the pool go.
   const PagePlacement *placement = nullptr;

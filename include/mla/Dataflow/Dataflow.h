@@ -25,7 +25,7 @@ namespace mlir::mla {
 /// What is known of launches beyond the problem; it chooses schedules.
 struct LaunchHints {
   int64_t queries = 1;         ///< that a request typically has
-  bool alignedStrides = false; ///< promised: free strides of q and k, and
+  bool alignedStrides = false; ///< promised: free strides of q, k and out, and
                                ///< where they begin, are multiples of 16 bytes
 };
 

@@ -48,8 +48,8 @@ struct ProblemToTileOptions : public PassPipelineOptions<ProblemToTileOptions> {
       llvm::cl::init(1)};
   Option<bool> alignedStrides{
       *this, "aligned-strides",
-      llvm::cl::desc("promise that free strides of q and k, and where they "
-                     "begin, are multiples of 16 bytes, as TMA needs"),
+      llvm::cl::desc("promise that free strides of q, k and out, and where "
+                     "they begin, are multiples of 16 bytes, as TMA needs"),
       llvm::cl::init(false)};
   Option<bool> sharedPlan{
       *this, "shared-plan",

@@ -73,9 +73,9 @@ struct Spec {
   /// Queries that a request is expected to have. Any number is right; the
   /// schedule of a GPU is chosen for this one.
   int64_t queries = 1;
-  /// Where q and k begin, and their strides but the last, are multiples of 16
-  /// bytes in every launch, which is checked where it matters. Without this
-  /// promise a GPU copies keys row by row, which is slower.
+  /// Where q, k and out begin, and their strides but the last, are multiples of
+  /// 16 bytes in every launch, which those on a GPU check. Without this promise
+  /// it copies keys row by row, and asks of q and out as it runs: slower.
   bool alignedStrides = true;
   /// GPU: an entry of its own plans, so that launches with the same lengths, as
   /// those of a model's layers, may share one plan (Kernel::makePlan).

@@ -8,8 +8,8 @@
 
 //
 // Copies to shared memory row by row. How much is copied at once depends on how
-// rows lie, which is known at the launch: 16 bytes, or what they are aligned
-// to.
+// rows lie, which the op promises or is known at the launch: 16 bytes, or what
+// they are aligned to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -157,7 +157,10 @@ LogicalResult NVVMEmitter::emitGather(GatherOp op) {
     emitIf(aligned, {}, filled(whenTrue), filled(whenFalse));
   };
   RowCopy copy{*this, dest, row, elementPointer(source, indices), exists};
-
+  if (op.getAligned()) {
+    copy.emitChunks();
+    return success();
+  }
   emitIfAligned(
       kChunkBytes, [&] { copy.emitChunks(); },
       [&] {

@@ -279,11 +279,6 @@ void MergeEmitter::storeRun(Value row, Value column, ArrayRef<Value> run) {
     }
     return SmallVector<Value>();
   };
-  Value aligned = out.areAligned(kRun * out.elementBytes());
-  if (!aligned) {
-    storeEach();
-    return;
-  }
   auto storeAll = [&] {
     SmallVector<Value> inputs = {pointer};
     if (element.isF32()) {
@@ -297,7 +292,14 @@ void MergeEmitter::storeRun(Value row, Value column, ArrayRef<Value> run) {
     }
     return SmallVector<Value>();
   };
-  e.emitIf(aligned, {}, storeAll, storeEach);
+  if (op.getAligned()) {
+    storeAll();
+    return;
+  }
+  if (Value aligned = out.areAligned(kRun * out.elementBytes()))
+    e.emitIf(aligned, {}, storeAll, storeEach);
+  else
+    storeEach();
 }
 
 void MergeEmitter::storeResult(const Partial &partial, Value row,

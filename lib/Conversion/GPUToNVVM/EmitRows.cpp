@@ -14,9 +14,10 @@
 //     Wider runs would take more exchanges than they save stores;
 //   * keys as M, 16 bits: 2 columns (4 bytes), by lanes 4 apart; 32 bits: 1, as
 //     a warp's store covers 32 bytes of each of four rows anyhow.
-// Pointers, strides and columns are known to be multiples of the elements only.
-// Whether they allow runs is asked once, of values that all threads share;
-// else each element goes by itself.
+// Where the op does not promise that rows are aligned, pointers, strides and
+// columns are known to be multiples of the elements only. Whether they allow
+// runs is then asked once, of values that all threads share; else each element
+// goes by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,16 +209,10 @@ static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
   FragmentLayout layout(cast<RankedTensorType>(op.getValue().getType()));
   ArrayRef<Value> registers = e.registers(op.getValue());
   bool inRuns = layout.isRowsAsM() || layout.isPacked();
-  Value aligned =
-      inRuns ? rows.areAligned(layout.isRowsAsM() ? 8 : 4) : Value();
   auto storeSeparately = [&] {
     storeParts(e, rows, separate(e, layout, registers));
     return SmallVector<Value>();
   };
-  if (!aligned) {
-    storeSeparately();
-    return;
-  }
   auto storeRuns = [&] {
     if (layout.isRowsAsM())
       storeColumns(e, layout, registers, rows);
@@ -225,6 +220,16 @@ static void storeMatrix(NVVMEmitter &e, StoreRowsOp op, PackedRows &rows) {
       storeParts(e, rows, pairColumns(e, layout, registers));
     return SmallVector<Value>();
   };
+  if (inRuns && op.getAligned()) {
+    storeRuns();
+    return;
+  }
+  Value aligned =
+      inRuns ? rows.areAligned(layout.isRowsAsM() ? 8 : 4) : Value();
+  if (!aligned) {
+    storeSeparately();
+    return;
+  }
   e.emitIf(aligned, TypeRange(), storeRuns, storeSeparately);
 }
 

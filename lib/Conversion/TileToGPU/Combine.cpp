@@ -31,6 +31,7 @@ struct CombineEntry {
   ForSplitOp split;
   CombineOp combine;
   StoreOp store;
+  ScheduleAttr schedule;
 };
 } // namespace
 
@@ -83,7 +84,8 @@ static void emitMerges(OpBuilder &b, CombineEntry entry, Value ctas, Value list,
       b, loc, entry.combine.getPartialOut(), entry.combine.getPartialLse(),
       item.firstSlot, item.nextSlot, item.slotStride, split.pieces,
       item.numRows, part, parts, out, lse, entry.store.getLseScale(),
-      entry.store.getLseEmpty(), item.firstRow);
+      entry.store.getLseEmpty(), item.firstRow,
+      promisesAlignedRows(entry.schedule, out));
 }
 
 /// Where that is asked for, lets the next launch begin, so that it is set up
@@ -119,7 +121,8 @@ static Value listSplits(IndexMath &ix, PlanOp plan, ScheduleAttr schedule,
 
 LogicalResult mla::emitCombine(func::FuncOp func, ScheduleAttr schedule) {
   CombineEntry entry = {findOnly<PlanOp>(func), findOnly<ForSplitOp>(func),
-                        findOnly<CombineOp>(func), findOnly<StoreOp>(func)};
+                        findOnly<CombineOp>(func), findOnly<StoreOp>(func),
+                        schedule};
   if (!entry.plan || !entry.split || !entry.combine || !entry.store)
     return func.emitError("requires one each of mla.plan, mla.for_split, "
                           "mla.combine and mla.store as the second entry");

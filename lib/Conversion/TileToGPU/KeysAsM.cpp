@@ -218,9 +218,10 @@ void KeysAsM::storeOut(const ItemValues &item, Value out, Value column) {
     out = arith::TruncFOp::create(
         b, RankedTensorType::get(type.getShape(), entry.outType, o.layout),
         out);
-  StoreRowsOp::create(
-      b, out, rowsOfItem(b, b.getLoc(), entry.plan, item, entry.store.getOut()),
-      item.firstRow, column, item.numRows, /*optional=*/false);
+  Value dest = entry.store.getOut();
+  StoreRowsOp::create(b, out, rowsOfItem(b, b.getLoc(), entry.plan, item, dest),
+                      item.firstRow, column, item.numRows, /*optional=*/false,
+                      promisesAlignedRows(entry.schedule, dest));
 }
 
 void KeysAsM::storeLse(const ItemValues &item, Value lse) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Loads.h"
+#include "Rows.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -67,9 +68,11 @@ Value mla::columnsOf(RoleBuilder &b, Value tensor, OpFoldResult first,
 }
 
 /// Emits mla_gpu.gather; `code` gives where row i is.
-static void emitGather(RoleBuilder &b, Value source, Value dst,
+static void emitGather(RoleBuilder &b, const TileEntry &entry, Value source,
+                       Value dst,
                        llvm::function_ref<SmallVector<Value>(Value row)> code) {
-  auto gather = GatherOp::create(b, source, dst);
+  bool aligned = promisesAlignedRows(entry.schedule, source);
+  auto gather = GatherOp::create(b, source, dst, aligned);
   OpBuilder::InsertionGuard guard(b);
   Block *block =
       b.createBlock(&gather.getBody(), {}, {b.getIndexType()}, {b.getLoc()});
@@ -225,7 +228,7 @@ void KVLoads::loadPart(RoleBuilder &b, unsigned part, Value dst,
   Value pageSize;
   if (paged)
     pageSize = memref::DimOp::create(b, parts.front(), 1);
-  emitGather(b, source, dst, [&](Value row) {
+  emitGather(b, entry, source, dst, [&](Value row) {
     // Keys that no row sees are neither read nor looked up: they repeat one
     // that some row sees until they are dropped.
     Value wanted = b.add(firstKey, row);
@@ -281,7 +284,7 @@ void mla::emitQueryLoad(RoleBuilder &b, const TileEntry &entry,
            [&](unsigned part, Value columns, OpFoldResult first) {
              int64_t width = cast<TileType>(columns.getType()).getColumns();
              Value source = columnsOf(b, parts[part], first, width);
-             emitGather(b, source, columns, [&](Value i) {
+             emitGather(b, entry, source, columns, [&](Value i) {
                SmallVector<Value> at =
                    findQuery(b, entry, item, b.add(item.firstRow, i));
                Value exists = b.less(i, item.numRows);

@@ -44,6 +44,11 @@ Value mla::rowsOfItem(OpBuilder &builder, Location loc, PlanOp plan,
                                    offsets, sizes, strides);
 }
 
+bool mla::promisesAlignedRows(ScheduleAttr schedule, Value memref) {
+  return schedule.getAlignment() >= kRowAlignment &&
+         mayBeAligned(cast<MemRefType>(memref.getType()), kRowAlignment);
+}
+
 Value mla::buildLse(mla_gpu::RoleBuilder &b, StoreOp store, Value log2) {
   constexpr float kLn2 = 0.693147182f;
   auto row = cast<RankedTensorType>(log2.getType());

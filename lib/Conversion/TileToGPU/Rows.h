@@ -22,6 +22,10 @@ namespace mlir::mla {
 Value rowsOfItem(OpBuilder &builder, Location loc, PlanOp plan,
                  const ItemValues &item, Value memref);
 
+/// Whether a schedule promises that the rows of a memref, which is of q, k or
+/// out, begin at multiples of 16 bytes.
+bool promisesAlignedRows(ScheduleAttr schedule, Value memref);
+
 /// What `store` writes as the lse of rows whose logarithms of base 2 are
 /// `log2`, a value a row.
 Value buildLse(mla_gpu::RoleBuilder &b, StoreOp store, Value log2);

@@ -248,7 +248,8 @@ void RowsAsM::storeRows(Value piece, Value column, Value partial,
       StoreRowsOp::create(
           b, whole(), rowsOfItem(b, b.getLoc(), entry.plan, work.item, dest),
           work.item.firstRow, column, work.item.numRows,
-          /*optional=*/!column);
+          /*optional=*/!column,
+          /*aligned=*/column && promisesAlignedRows(entry.schedule, dest));
     return SmallVector<Value>();
   };
   StorePartialOp split = entry.storePartial;

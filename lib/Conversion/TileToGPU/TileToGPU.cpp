@@ -24,6 +24,7 @@
 
 #include "Combine.h"
 #include "Plan.h"
+#include "Rows.h"
 #include "TileEntry.h"
 #include "mla/Conversion/Passes.h"
 #include "mla/Dataflow/Dataflow.h"
@@ -73,14 +74,30 @@ static std::optional<BufferScope> findScope(StringRef name) {
       .Default(std::nullopt);
 }
 
+using NameSet = llvm::SmallDenseSet<StringAttr>;
+
+/// The tensors whose rows launches have to align.
+static NameSet findAligned(TileEntry &main) {
+  NameSet names;
+  for (Value tensor :
+       {main.loadQ.getQ(), main.loadQ.getQRope(), main.loadKV.getK(),
+        main.loadKV.getKRope(), main.store.getOut()})
+    if (tensor && promisesAlignedRows(main.schedule, tensor))
+      names.insert(
+          nameOf(main.func, cast<BlockArgument>(tensor).getArgNumber()));
+  return names;
+}
+
 /// The kernel as far as it is known: parameters and launches of the entries are
 /// the next lowering's.
 static KernelAttr describeKernel(ArrayRef<func::FuncOp> entries,
-                                 ScheduleAttr schedule, PlanOp plan) {
+                                 TileEntry &main) {
+  PlanOp plan = main.plan;
   MLIRContext *context = plan.getContext();
+  NameSet aligned = findAligned(main);
   SmallVector<ArgumentAttr> arguments;
   SmallVector<BufferAttr> workspace;
-  llvm::SmallDenseSet<StringAttr> seen;
+  NameSet seen;
   for (func::FuncOp entry : entries)
     for (BlockArgument argument : entry.getArguments()) {
       StringAttr name = nameOf(entry, argument.getArgNumber());
@@ -92,13 +109,15 @@ static KernelAttr describeKernel(ArrayRef<func::FuncOp> entries,
       if (std::optional<BufferScope> scope = findScope(name))
         workspace.push_back(BufferAttr::get(context, name, *scope, type));
       else
-        arguments.push_back(ArgumentAttr::get(context, name, type));
+        arguments.push_back(ArgumentAttr::get(
+            context, name, type, aligned.contains(name) ? kRowAlignment : 1));
     }
   SmallVector<EntryAttr> entryAttrs;
   for (func::FuncOp entry : entries)
     entryAttrs.push_back(EntryAttr::get(context, entry.getSymNameAttr(), {}));
-  return KernelAttr::get(context, arguments, entryAttrs, workspace, schedule,
-                         plan.getMask(), plan.getKvHeads(), plan.getGroup());
+  return KernelAttr::get(context, arguments, entryAttrs, workspace,
+                         main.schedule, plan.getMask(), plan.getKvHeads(),
+                         plan.getGroup());
 }
 
 /// Clones the main entry, behind it, as the one of launches in clusters.
@@ -187,8 +206,7 @@ struct ConvertTileToGPU
     OpBuilder b(module);
     for (auto [i, func] : llvm::enumerate(entries))
       func->setAttr(MLADialect::kEntry, b.getI64IntegerAttr(i));
-    module->setAttr(MLADialect::kKernel,
-                    describeKernel(entries, entry->schedule, entry->plan));
+    module->setAttr(MLADialect::kKernel, describeKernel(entries, *entry));
     for (TileEntry &main : mains) {
       main.work.erase();
       finishPlan(main.plan);

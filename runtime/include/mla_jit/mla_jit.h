@@ -260,8 +260,9 @@ typedef enum {
 #define MLA_FEATURE_TABLE_ROWS 2u /* request -> row through table_rows */
 /* A row's bits depend on neither batch nor SMs. */
 #define MLA_FEATURE_BATCH_INVARIANT 4u
-/* k may begin, and have strides, off multiples of 16 bytes: slower. */
-#define MLA_FEATURE_UNALIGNED_KV 8u
+/* q, k, v and out may begin, and have strides, off multiples of 16 bytes:
+   slower. A launch of a kernel without it refuses those on CUDA. */
+#define MLA_FEATURE_UNALIGNED 8u
 #define MLA_FEATURE_SOFTCAP 16u
 #define MLA_FEATURE_ALIBI 32u
 #define MLA_FEATURE_SINK 64u

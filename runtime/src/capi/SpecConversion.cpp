@@ -116,12 +116,12 @@ static llvm::Error checkSupported(const mla_spec &spec) {
                        "sees later keys is not there yet");
   constexpr uint32_t kFeatures = MLA_FEATURE_RAGGED_Q | MLA_FEATURE_TABLE_ROWS |
                                  MLA_FEATURE_BATCH_INVARIANT |
-                                 MLA_FEATURE_UNALIGNED_KV |
+                                 MLA_FEATURE_UNALIGNED |
                                  MLA_FEATURE_SHARED_SCHEDULE;
   if (spec.features & ~kFeatures)
     return unsupported("spec 'features' requires ragged_q, table_rows, "
-                       "batch_invariant, unaligned_kv or shared_schedule, but "
-                       "got the bits {0:x}: no pass lowers the others yet",
+                       "batch_invariant, unaligned or shared_schedule, but got "
+                       "the bits {0:x}: no pass lowers the others yet",
                        spec.features & ~kFeatures);
   if (spec.mask_mod)
     return unsupported("spec 'mask_mod' requires null: masks of the caller's "
@@ -252,7 +252,7 @@ llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
               : given.mask & MLA_MASK_WINDOW  ? "sliding_window"
                                               : "causal";
   spec.rowLocalSplits = given.features & MLA_FEATURE_BATCH_INVARIANT;
-  spec.alignedStrides = !(given.features & MLA_FEATURE_UNALIGNED_KV);
+  spec.alignedStrides = !(given.features & MLA_FEATURE_UNALIGNED);
   spec.sharedPlan = given.features & MLA_FEATURE_SHARED_SCHEDULE;
   if (spec.sharedPlan && target.substr(0, 4) == "host")
     return unsupported("spec 'features' requires no shared_schedule for the "

@@ -2,6 +2,8 @@
 // columns. The maximum goes over the warps, within a loop and a branch.
 // RUN: mla-opt %s --mla-convert-gpu-to-nvvm | FileCheck %s
 // RUN: mla-opt %s --mla-gpu-to-nvvm | mla-translate --emit ptx | FileCheck %s --check-prefix=PTX
+// RUN: sed 's/ : tensor<8x128xf16, #s>, memref/ aligned&/' %s | mla-opt --mla-convert-gpu-to-nvvm \
+// RUN:   | FileCheck %s --check-prefix=ALIGNED --implicit-check-not=': i16, !llvm.ptr<1>'
 
 #s = #mla_gpu.mma<m = keys, instr = [64, 8, 16]>
 #row = #mla_gpu.slice<dim = 1, parent = #s>
@@ -135,6 +137,8 @@ func.func @keys_as_m(%q: memref<?x2x128xf16> {mla.name = "q"}, %k: memref<?x128x
   // CHECK-COUNT-4: "prmt.b32 $0, $1, $2, $3;"
   // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<1>
   // CHECK-COUNT-8: llvm.store {{.*}} {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  // Rows that are promised to be aligned have no other way.
+  // ALIGNED-COUNT-4: llvm.store {{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<1>
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<8x128xf16, #s>, memref<?x2x128xf16>
   // A null pointer is asked for.
   // CHECK: llvm.ptrtoint

@@ -1,6 +1,8 @@
 // Fragments with rows as M, by a warpgroup that does all of attention over one tile: 64 packed rows of 2 heads, 64 keys, 128
 // columns. Q K^T with half of Q in registers and half in shared memory; tiles of all swizzles.
 // RUN: mla-opt %s --mla-convert-gpu-to-nvvm | FileCheck %s
+// RUN: sed 's/ : tensor<64x128xbf16, #o>, memref/ aligned&/' %s | mla-opt --mla-convert-gpu-to-nvvm \
+// RUN:   | FileCheck %s --check-prefix=ALIGNED --implicit-check-not=': i16, !llvm.ptr<1>'
 // RUN: mla-opt %s --mla-gpu-to-nvvm | mla-translate --emit ptx | FileCheck %s --check-prefix=PTX
 
 #s = #mla_gpu.mma<m = rows, instr = [64, 64, 16]>
@@ -152,6 +154,11 @@ func.func @rows_as_m(%q: memref<?x2x128xbf16> {mla.name = "q"}, %k: memref<?x128
   // CHECK: [$1+224], {$2
   // CHECK: [$1+224], {$2
   // CHECK: else
+  // CHECK-COUNT-64: llvm.store {{.*}} : i16, !llvm.ptr<1>
+  // Rows that are promised to be aligned are not asked for, and have no other way.
+  // ALIGNED-COUNT-2: "rcp.approx.ftz.f32
+  // ALIGNED-NOT: scf.if
+  // ALIGNED-COUNT-16: st.global.v2.b32
   mla_gpu.store_rows %rounded to %out[%c0, %c0] count(%num_rows) : tensor<64x128xbf16, #o>, memref<?x2x128xbf16>
   // A quad's registers are 32 bytes of a row.
   // CHECK: "@$0 st.global.v2.f32 [$1+0], {$2, $3};", "b,l,f,f"

@@ -3,6 +3,8 @@
 // RUN: mla-opt %s --mla-gpu-to-nvvm | FileCheck %s
 // RUN: sed 's/%out, %lse\[%row\]/%out[%row]/; s/, memref<?x128xf32>$//' %s | mla-opt --mla-gpu-to-nvvm \
 // RUN:   | FileCheck %s --check-prefix=NO-LSE
+// RUN: sed 's/%out, %lse\[%row\]/& aligned/' %s | mla-opt --mla-gpu-to-nvvm \
+// RUN:   | FileCheck %s --check-prefix=ALIGNED --implicit-check-not=': bf16, !llvm.ptr<1>'
 // RUN: sed 's/?x64/?x48/g' %s | mla-opt --mla-gpu-to-nvvm | FileCheck %s --check-prefix=FEW-ROWS
 
 #kernel = #mla.kernel<arguments = [], entries = [#mla.entry<"m", []>], workspace = [],
@@ -49,6 +51,10 @@ func.func @m(%po: memref<?x64x512xf32> {mla.name = "partial_out"}, %pl: memref<?
 // CHECK: llvm.return
 
 // NO-LSE-NOT: lg2
+
+// ALIGNED-LABEL: llvm.func @m
+// ALIGNED-COUNT-3: st.global.v2.b32
+// ALIGNED: lg2.approx.ftz.f32
 
 // FEW-ROWS: griddepcontrol.wait
 // FEW-ROWS-COUNT-6: @p ld.global.cg.v4.f32

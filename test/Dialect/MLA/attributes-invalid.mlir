@@ -103,6 +103,12 @@ func.func private @cluster() attributes {
 
 // -----
 
+func.func private @alignment() attributes {
+  // expected-error @+1 {{requires an alignment of 1 or 16, but got 8}}
+  a = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, alignment = 8>}
+
+// -----
+
 func.func private @cluster_splits() attributes {
   // expected-error @+1 {{requires split = balanced with clusters, but got whole}}
   a = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = whole, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2>}

@@ -38,21 +38,24 @@ module attributes {
   // Attributes by themselves.
 
   // CHECK-LABEL: func.func private @others()
+  // CHECK-SAME:    aligned = #mla.argument<"out", memref<?x16x64xbf16>, alignment = 16>
   // CHECK-SAME:    argument = #mla.argument<"seq_lens", memref<?xi32>>
   // CHECK-SAME:    buffer = #mla.buffer<"partial_lse", slot, memref<?x16xf32>>
   // CHECK-SAME:    gpu = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>
   // CHECK-SAME:    masks = [#mla.none, #mla.causal]
-  // CHECK-SAME:    pairs = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2, plan = shared>
+  // CHECK-SAME:    pairs = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2, alignment = 16, plan = shared>
   // CHECK-SAME:    param = #mla.param<"q", stride, 2>
   // CHECK-SAME:    row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local, split_tiles = 4, qk = 4x3, pv = 6x2, kv = staged>
   // CHECK-SAME:    target = #mla.target<host, cpu = "x86-64-v3", features = "", vector_bits = 256, vector_registers = 16, l1_bytes = 49152, l2_bytes = 2097152>
   func.func private @others() attributes {
+    aligned = #mla.argument<"out", memref<?x16x64xbf16>, alignment = 16>,
     argument = #mla.argument<"seq_lens", memref<?xi32>>,
     buffer = #mla.buffer<"partial_lse", slot, memref<?x16xf32>>,
     gpu = #mla.target<cuda, chip = "sm_90a", smem_bytes = 232448, l2_bytes = 62914560>,
     masks = [#mla.none, #mla.causal],
     pairs = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1,
-                          stages = 2, row_blocks = 1, copy = tma, cluster = 2, plan = shared>,
+                          stages = 2, row_blocks = 1, copy = tma, cluster = 2,
+                          alignment = 16, plan = shared>,
     param = #mla.param<"q", stride, 2>,
     row_local = #mla.schedule<host_blocks, block_m = 12, block_n = 48, split = row_local,
                               split_tiles = 4, qk = 4x3, pv = 6x2, kv = staged>,

@@ -76,6 +76,17 @@ func.func @gather_ops(%m: memref<?x64xbf16>, %t: !mla_gpu.tile<64x64xbf16>) {
 
 // -----
 
+func.func @gather_aligned(%m: memref<?x64xbf16, strided<[68, 1]>>, %t: !mla_gpu.tile<64x64xbf16>) {
+  // expected-error @+1 {{(gather_c3) requires an offset and strides of multiples of 16 bytes if 'aligned', but got 'memref<?x64xbf16, strided<[68, 1]>>'}}
+  mla_gpu.gather %m to %t aligned {
+  ^bb0(%i: index):
+    mla_gpu.yield %i : index
+  } : memref<?x64xbf16, strided<[68, 1]>>, !mla_gpu.tile<64x64xbf16>
+  return
+}
+
+// -----
+
 func.func @load_shared_layout(%t: !mla_gpu.tile<64x64xbf16>) {
   // expected-error @+1 {{(load_shared_c1) requires a tensor with a layout, of the shape and elements of '!mla_gpu.tile<64x64xbf16>', but got 'tensor<64x64xbf16>'}}
   %0 = mla_gpu.load_shared %t : !mla_gpu.tile<64x64xbf16> -> tensor<64x64xbf16>
@@ -127,6 +138,22 @@ func.func @store_rows_dest(%x: tensor<64xf32, #mla_gpu.slice<dim = 1, parent = <
 func.func @store_rows_columns(%x: tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>, %o: memref<?x64xf32, strided<[?, 2]>>, %i: index) {
   // expected-error @+1 {{(store_rows_c2) requires 'f32' in one or two dimensions of rows, the second static, and contiguous columns, but got}}
   mla_gpu.store_rows %x to %o[%i, %i] count(%i) : tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>, memref<?x64xf32, strided<[?, 2]>>
+  return
+}
+
+// -----
+
+func.func @store_rows_aligned(%x: tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>, %o: memref<?x64xf32, strided<[?, 1], offset: 2>>, %i: index) {
+  // expected-error @+1 {{(store_rows_c3) requires an offset and strides of multiples of 16 bytes if 'aligned', but got}}
+  mla_gpu.store_rows %x to %o[%i, %i] count(%i) aligned : tensor<64x64xf32, #mla_gpu.mma<m = rows, instr = [64, 64, 16]>>, memref<?x64xf32, strided<[?, 1], offset: 2>>
+  return
+}
+
+// -----
+
+func.func @store_rows_aligned_slice(%x: tensor<64xf32, #mla_gpu.slice<dim = 1, parent = <m = rows, instr = [64, 64, 16]>>>, %o: memref<?xf32>, %i: index) {
+  // expected-error @+1 {{(store_rows_c3) requires columns if 'aligned', but got 'memref<?xf32>'}}
+  mla_gpu.store_rows %x to %o[%i] count(%i) aligned : tensor<64xf32, #mla_gpu.slice<dim = 1, parent = <m = rows, instr = [64, 64, 16]>>>, memref<?xf32>
   return
 }
 
@@ -302,6 +329,15 @@ func.func @merge_lse_scale(%po: memref<?x16x512xf32>, %pl: memref<?x16xf32>, %n:
   // expected-error @+1 {{(merge_c4) requires lse_scale and lse_empty together, with a destination of lse}}
   mla_gpu.merge %po, %pl slots(%n, %n, %n) pieces(%n) count(%n) part(%n, %n)
     to %out[%n] lse_scale(%s) lse_empty(%e) : memref<?x16x512xf32>, memref<?x16xf32>, memref<?x16x512xbf16>
+  return
+}
+
+// -----
+
+func.func @merge_aligned(%po: memref<?x16x512xf32>, %pl: memref<?x16xf32>, %n: index, %out: memref<?x512xbf16, strided<[516, 1]>>) {
+  // expected-error @+1 {{(merge_c5) requires an offset and strides of multiples of 16 bytes if 'aligned', but got 'memref<?x512xbf16, strided<[516, 1]>>'}}
+  mla_gpu.merge %po, %pl slots(%n, %n, %n) pieces(%n) count(%n) part(%n, %n)
+    to %out[%n] aligned : memref<?x16x512xf32>, memref<?x16xf32>, memref<?x512xbf16, strided<[516, 1]>>
   return
 }
 

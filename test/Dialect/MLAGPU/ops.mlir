@@ -86,6 +86,11 @@ func.func @copies(%kt: !tile, %pt: !v, %first: index, %pool: memref<?x64xbf16>, 
     // CHECK-NEXT: mla_gpu.yield %[[I]] : index
     mla_gpu.yield %i : index
   } : memref<?x64xbf16>, !v
+  // CHECK: mla_gpu.gather %{{.*}} to %{{.*}} aligned {
+  mla_gpu.gather %pool to %pt aligned {
+  ^bb0(%i: index):
+    mla_gpu.yield %i : index
+  } : memref<?x64xbf16>, !v
   // CHECK: mla_gpu.load_shared %{{.*}} : !{{tile[0-9]*}} -> tensor<64x64xbf16, #[[$S]]>
   %x = mla_gpu.load_shared %v : !v -> tensor<64x64xbf16, #s>
   // CHECK: mla_gpu.store_shared %{{.*}} to %{{.*}} : tensor<64x64xbf16, #[[$S]]>, !{{tile[0-9]*}}
@@ -93,6 +98,8 @@ func.func @copies(%kt: !tile, %pt: !v, %first: index, %pool: memref<?x64xbf16>, 
   %o = arith.extf %x : tensor<64x64xbf16, #s> to !s
   // CHECK: mla_gpu.store_rows %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] count(%{{.*}}) : tensor<64x64xf32, #[[$S]]>, memref<?x16x64xf32>
   mla_gpu.store_rows %o to %out[%first, %first] count(%first) : !s, memref<?x16x64xf32>
+  // CHECK: mla_gpu.store_rows %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] count(%{{.*}}) aligned : tensor
+  mla_gpu.store_rows %o to %out[%first, %first] count(%first) aligned : !s, memref<?x16x64xf32>
   %m = mla_gpu.row_reduce max %o : !s -> !row
   // CHECK: mla_gpu.store_rows %{{.*}} to %{{.*}}[%{{.*}}] count(%{{.*}}) : tensor<64xf32, #[[$ROW]]>, memref<?xf32>
   mla_gpu.store_rows %m to %lse[%first] count(%first) : !row, memref<?xf32>

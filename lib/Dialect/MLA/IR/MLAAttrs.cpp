@@ -191,7 +191,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   StringRef dataflow;
   int64_t blockM, blockN, splitTiles, qkRows = 0, qkKeys = 0, pvRows = 0,
                                       pvVectors = 0, stages = 0, rowBlocks = 1,
-                                      cluster = 1;
+                                      cluster = 1, alignment = 1;
   SplitPolicy split;
   KVAccess kv = KVAccess::Direct;
   CopyKind copy = CopyKind::TMA;
@@ -219,6 +219,11 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
         return {};
       more = succeeded(parser.parseOptionalComma());
     }
+    if (more && succeeded(parser.parseOptionalKeyword("alignment"))) {
+      if (parser.parseEqual() || parser.parseInteger(alignment))
+        return {};
+      more = succeeded(parser.parseOptionalComma());
+    }
     if (more && parseEnum<PlanPolicy>(parser, "plan", symbolizePlanPolicy,
                                       "inline or shared", plan))
       return {};
@@ -234,7 +239,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(
       loc, context, StringAttr::get(context, dataflow), blockM, blockN, split,
       splitTiles, qkRows, qkKeys, pvRows, pvVectors, kv, stages, rowBlocks,
-      copy, plan, cluster);
+      copy, plan, cluster, alignment);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -252,6 +257,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
             << ", kv = " << stringifyKVAccess(getKv());
   if (getCluster() != 1)
     printer << ", cluster = " << getCluster();
+  if (getAlignment() != 1)
+    printer << ", alignment = " << getAlignment();
   if (getPlan() != PlanPolicy::Inline)
     printer << ", plan = " << stringifyPlanPolicy(getPlan());
   printer << '>';
@@ -261,16 +268,16 @@ ScheduleAttr ScheduleAttr::withSplit(SplitPolicy split) const {
   return get(getContext(), getDataflow(), getBlockM(), getBlockN(), split,
              getSplitTiles(), getQkRows(), getQkKeys(), getPvRows(),
              getPvVectors(), getKv(), getStages(), getRowBlocks(), getCopy(),
-             getPlan(), split == SplitPolicy::Balanced ? getCluster() : 1);
+             getPlan(), split == SplitPolicy::Balanced ? getCluster() : 1,
+             getAlignment());
 }
 
-LogicalResult
-ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                     StringAttr dataflow, int64_t blockM, int64_t blockN,
-                     SplitPolicy split, int64_t splitTiles, int64_t qkRows,
-                     int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
-                     KVAccess kv, int64_t stages, int64_t rowBlocks,
-                     CopyKind copy, PlanPolicy, int64_t cluster) {
+LogicalResult ScheduleAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr dataflow,
+    int64_t blockM, int64_t blockN, SplitPolicy split, int64_t splitTiles,
+    int64_t qkRows, int64_t qkKeys, int64_t pvRows, int64_t pvVectors,
+    KVAccess kv, int64_t stages, int64_t rowBlocks, CopyKind copy, PlanPolicy,
+    int64_t cluster, int64_t alignment) {
   using Field = std::pair<StringRef, int64_t>;
   SmallVector<Field> fields = {
       {"block_m", blockM}, {"block_n", blockN}, {"split_tiles", splitTiles}};
@@ -291,6 +298,9 @@ ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (cluster != 1 && split != SplitPolicy::Balanced)
     return emitError() << "requires split = balanced with clusters, but got "
                        << stringifySplitPolicy(split);
+  if (alignment != 1 && alignment != kRowAlignment)
+    return emitError() << "requires an alignment of 1 or " << kRowAlignment
+                       << ", but got " << alignment;
   if (!isHost)
     return success();
   for (auto [name, rows] : {std::pair{"qk", qkRows}, {"pv", pvRows}})
@@ -302,6 +312,24 @@ ScheduleAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                           "qk, but got "
                        << blockN << " and " << qkKeys;
   return success();
+}
+
+bool mla::mayBeAligned(MemRefType type, int64_t bytes) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  auto isMultiple = [&](int64_t elements) {
+    return ShapedType::isDynamic(elements) ||
+           elements * type.getElementTypeBitWidth() / 8 % bytes == 0;
+  };
+  if (!isMultiple(offset))
+    return false;
+  for (auto [size, stride] :
+       llvm::drop_end(llvm::zip_equal(type.getShape(), strides)))
+    if (size != 1 && !isMultiple(stride)) // of 1, all indices are 0
+      return false;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

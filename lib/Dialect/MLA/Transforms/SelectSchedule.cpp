@@ -28,12 +28,13 @@ struct Candidate {
   double cost;
 };
 
-ScheduleAttr withSharedPlan(ScheduleAttr schedule) {
+/// A GPU's schedule with another plan and alignment.
+ScheduleAttr with(ScheduleAttr schedule, PlanPolicy plan, int64_t alignment) {
   return ScheduleAttr::get(
       schedule.getContext(), schedule.getDataflow().getValue(),
       schedule.getBlockM(), schedule.getBlockN(), schedule.getSplit(),
       schedule.getSplitTiles(), schedule.getStages(), schedule.getRowBlocks(),
-      schedule.getCopy(), PlanPolicy::Shared, schedule.getCluster());
+      schedule.getCopy(), plan, schedule.getCluster(), alignment);
 }
 
 struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
@@ -83,7 +84,8 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
       return op.emitOpError("requires a schedule with plan = shared, as the "
                             "option 'shared-plan' says, but got ")
              << schedule;
-    op.setScheduleAttr(withSharedPlan(schedule));
+    op.setScheduleAttr(
+        with(schedule, PlanPolicy::Shared, schedule.getAlignment()));
     return success();
   }
 
@@ -143,7 +145,10 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
     llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
       return a.cost < b.cost;
     });
-    op.setScheduleAttr(candidates.front().schedule.withSplit(policy));
+    ScheduleAttr best = candidates.front().schedule.withSplit(policy);
+    if (hints.alignedStrides && best.isGPU())
+      best = with(best, best.getPlan(), kRowAlignment);
+    op.setScheduleAttr(best);
 
     auto remark = remark::analysis(
         op.getLoc(), remark::RemarkOpts::name("schedule").category("mla"));

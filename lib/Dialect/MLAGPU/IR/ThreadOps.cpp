@@ -100,5 +100,7 @@ LogicalResult MergeOp::verify() {
   if (bool(getLseScale()) != bool(getLseEmpty()) || (getLseScale() && !lse))
     return emitOpError("(merge_c4) requires lse_scale and lse_empty together, "
                        "with a destination of lse");
+  if (getAligned())
+    return verifyAligned(*this, getOut(), "merge_c5");
   return success();
 }

@@ -59,6 +59,17 @@ int64_t TMALoadOp::getBytes() {
   return tile.getBytes() / tile.getRows() * getMap().getType().getBoxRows();
 }
 
+LogicalResult mla_gpu::verifyAligned(Operation *op, Value memref,
+                                     StringRef constraint) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (mla::mayBeAligned(type, mla::kRowAlignment))
+    return success();
+  return op->emitOpError("(")
+         << constraint << ") requires an offset and "
+         << "strides of multiples of " << mla::kRowAlignment
+         << " bytes if 'aligned', but got " << type;
+}
+
 LogicalResult GatherOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   TileType tile = getTile().getType();
@@ -81,6 +92,8 @@ LogicalResult GatherOp::verify() {
     if (isa<MLAGPUDialect>(op.getDialect()))
       return op.emitOpError("(gather_c2) requires to be outside of an "
                             "mla_gpu.gather");
+  if (getAligned())
+    return verifyAligned(*this, getSource(), "gather_c3");
   return success();
 }
 
@@ -138,6 +151,12 @@ LogicalResult StoreRowsOp::verify() {
            << " in one or two dimensions of rows, the second static"
            << (matrix ? ", and contiguous columns" : "") << ", but got "
            << dest;
+  if (getAligned() && !matrix)
+    return emitOpError("(store_rows_c3) requires columns if 'aligned', but "
+                       "got ")
+           << dest;
+  if (getAligned())
+    return verifyAligned(*this, getDest(), "store_rows_c3");
   return success();
 }
 

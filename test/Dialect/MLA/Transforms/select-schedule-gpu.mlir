@@ -1,6 +1,7 @@
 // RUN: mla-opt %s --split-input-file --mla-attach-target=chip=sm_90a --mla-select-schedule | FileCheck %s
 // RUN: mla-opt %s --split-input-file --mla-attach-target=chip=sm_90a --mla-select-schedule=queries=2 | FileCheck %s --check-prefix=TWO
 // RUN: mla-opt %s --split-input-file --mla-attach-target=chip=sm_90a --mla-select-schedule='queries=4 split=row_local' | FileCheck %s --check-prefix=FOUR
+// RUN: mla-opt %s --split-input-file --mla-attach-target=chip=sm_90a --mla-select-schedule=aligned-strides | FileCheck %s --check-prefix=ALIGNED
 // RUN: not mla-opt %s --split-input-file --mla-attach-target=chip=sm_90a --mla-select-schedule=queries=0 2>&1 | FileCheck %s --check-prefix=NONE
 
 // NONE: error: option 'queries' requires at least 1, but got 0
@@ -9,6 +10,8 @@
 
 // CHECK-LABEL: @heads16
 // CHECK:         schedule = #mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = balanced, split_tiles = 1, stages = 2, row_blocks = 1, copy = tma, cluster = 2>
+// ALIGNED-LABEL: @heads16
+// ALIGNED:       schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma, cluster = 2, alignment = 16>
 // TWO-LABEL:   @heads16
 // TWO:           schedule = #mla.schedule<keys_as_m, block_m = 32,
 // FOUR-LABEL:  @heads16
@@ -152,6 +155,8 @@ func.func @heads64_pages_of_16(%q: memref<?x?x64x576xbf16>, %k: memref<?x16x1x57
 
 // Row by row: pages of other sizes, and strides that are not known.
 
+// ALIGNED-LABEL: @odd_pages
+// ALIGNED:       schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather, cluster = 2, alignment = 16>
 // CHECK-LABEL: @odd_pages
 // CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather, cluster = 2>
 func.func @odd_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x24x1x576xbf16>, %table: memref<?x?xi32>,
@@ -163,6 +168,8 @@ func.func @odd_pages(%q: memref<?x?x16x576xbf16>, %k: memref<?x24x1x576xbf16>, %
 
 // -----
 
+// ALIGNED-LABEL: @strides
+// ALIGNED:       schedule = #mla.schedule<keys_as_m, {{.*}} copy = tma, cluster = 2, alignment = 16>
 // CHECK-LABEL: @strides
 // CHECK:         schedule = #mla.schedule<keys_as_m, {{.*}} copy = gather, cluster = 2>
 !k = memref<?x64x1x576xbf16, strided<[?, 576, 576, 1]>>

@@ -37,6 +37,13 @@ namespace mlir::mla {
 /// does not give a number.
 inline constexpr int64_t kMaxRowLocalSplits = 32;
 
+/// Bytes that the widest accesses of a GPU want rows to begin at multiples of.
+inline constexpr int64_t kRowAlignment = 16;
+
+/// Whether all rows of a memref may begin at multiples of `bytes`: no stride
+/// but the last, and no offset, that is known speaks against it.
+bool mayBeAligned(MemRefType type, int64_t bytes);
+
 /// Checks that a score region is (i32, i32, i32, i32, f32) -> f32; the error
 /// names `constraint`.
 LogicalResult verifyScoreRegion(Operation *op, Region &region,

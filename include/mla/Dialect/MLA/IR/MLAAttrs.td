@@ -126,9 +126,10 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     | `copy` | `tma`: boxes of whole tiles, or of the rows of a tile that one page has; `gather`: row by row, for pages and strides that TMA cannot take |
     | `cluster` | 1, and not written: CTAs are launched one by one; 2: where a launch has so many row blocks that two CTAs do one, these are a cluster, and merge their halves through shared memory |
     | `plan` | `inline`, and not written: each launch plans for itself; `shared`: an entry of its own, before all others, writes lists that all launches with the same lengths may read |
+    | `alignment` | 1, and not written: nothing is known of where q, k and out begin; 16: they begin, and their strides but the last are, at multiples of so many bytes, which launches have to keep (see `#mla.argument`) |
 
     `qk`, `pv` and `kv` are for a CPU; `stages`, `row_blocks`, `copy`,
-    `cluster` and `plan` for a GPU.
+    `cluster`, `plan` and `alignment` for a GPU.
 
     Example:
     ```mlir
@@ -147,7 +148,8 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
     "int64_t":$split_tiles, "int64_t":$qk_rows, "int64_t":$qk_keys,
     "int64_t":$pv_rows, "int64_t":$pv_vectors, EnumParameter<MLA_KVAccess>:$kv,
     "int64_t":$stages, "int64_t":$row_blocks, EnumParameter<MLA_CopyKind>:$copy,
-    EnumParameter<MLA_PlanPolicy>:$plan, "int64_t":$cluster);
+    EnumParameter<MLA_PlanPolicy>:$plan, "int64_t":$cluster,
+    "int64_t":$alignment);
   let builders = [
     // For a CPU.
     AttrBuilder<(ins "::mlir::StringAttr":$dataflow, "int64_t":$block_m,
@@ -158,7 +160,7 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
       return $_get($_ctxt, dataflow, block_m, block_n, split, split_tiles,
                    qk_rows, qk_keys, pv_rows, pv_vectors, kv, /*stages=*/0,
                    /*row_blocks=*/1, CopyKind::TMA, PlanPolicy::Inline,
-                   /*cluster=*/1);
+                   /*cluster=*/1, /*alignment=*/1);
     }]>,
     // For a GPU.
     AttrBuilder<(ins "::llvm::StringRef":$dataflow, "int64_t":$block_m,
@@ -166,10 +168,11 @@ def MLA_Schedule : MLA_Attr<"Schedule", "schedule"> {
                      "int64_t":$split_tiles, "int64_t":$stages,
                      "int64_t":$row_blocks, "CopyKind":$copy,
                      CArg<"PlanPolicy", "PlanPolicy::Inline">:$plan,
-                     CArg<"int64_t", "1">:$cluster), [{
+                     CArg<"int64_t", "1">:$cluster,
+                     CArg<"int64_t", "1">:$alignment), [{
       return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, dataflow), block_m,
                    block_n, split, split_tiles, 0, 0, 0, 0, KVAccess::Direct,
-                   stages, row_blocks, copy, plan, cluster);
+                   stages, row_blocks, copy, plan, cluster, alignment);
     }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -271,12 +274,25 @@ def MLA_Argument : MLA_Attr<"Argument", "argument"> {
   let summary = "a tensor or scalar that the caller of the kernel passes";
   let description = [{
     The type gives element type, rank and the sizes and strides that are compiled
-    in; what is dynamic there is free at launch.
+    in; what is dynamic there is free at launch. `alignment`, not written if 1: bytes
+    that where the tensor begins, and its strides but the last, have to be multiples
+    of.
 
     Example: `#mla.argument<"seq_lens", memref<?xi32>>`
+
+    Example: `#mla.argument<"out", memref<?x?x16x512xbf16>, alignment = 16>`
   }];
-  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::Type":$type);
-  let assemblyFormat = "`<` $name `,` $type `>`";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::Type":$type,
+                        DefaultValuedParameter<"int64_t", "1">:$alignment);
+  let skipDefaultBuilders = 1;
+  let builders = [AttrBuilder<(ins "::mlir::StringAttr":$name,
+                                   "::mlir::Type":$type,
+                                   CArg<"int64_t", "1">:$alignment), [{
+    return $_get($_ctxt, name, type, alignment);
+  }]>];
+  let assemblyFormat = [{
+    `<` $name `,` $type (`,` `alignment` `=` $alignment^)? `>`
+  }];
 }
 
 def MLA_BufferScope : MLA_Enum<"BufferScope", "what a workspace buffer is counted by", [

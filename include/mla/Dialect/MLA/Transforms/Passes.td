@@ -35,7 +35,8 @@ def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
     costs.
 
     `queries` only chooses: the kernel is right for any number of them.
-    `aligned-strides` allows TMA where strides are free; launches must keep it.
+    `aligned-strides` allows TMA where strides are free, and chosen schedules of a GPU
+    say `alignment = 16`; launches must keep it.
   }];
   let options = [
     Option<"split", "split", "std::string", "\"balanced\"",
@@ -43,7 +44,7 @@ def SelectSchedule : Pass<"mla-select-schedule", "::mlir::func::FuncOp"> {
     Option<"queries", "queries", "int64_t", "1",
            "queries that a request typically has">,
     Option<"alignedStrides", "aligned-strides", "bool", "false",
-           "promise that free strides of q and k, and where they begin, are multiples of 16 bytes">,
+           "promise that free strides of q, k and out, and where they begin, are multiples of 16 bytes">,
     Option<"sharedPlan", "shared-plan", "bool", "false",
            "GPU: chosen schedules have plan = shared, and given ones have to">];
   let dependentDialects = ["::mlir::mla::MLADialect"];

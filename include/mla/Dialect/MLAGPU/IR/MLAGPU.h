@@ -41,6 +41,10 @@ inline constexpr int64_t kWarpThreads = 32, kWarpgroupWarps = 4;
 /// attribute is none of this dialect's layouts.
 MmaLayoutAttr getMmaLayout(Attribute encoding);
 
+/// Checks that a memref may have all its rows at multiples of 16 bytes, as
+/// `aligned` promises; the error names `constraint`.
+LogicalResult verifyAligned(Operation *op, Value memref, StringRef constraint);
+
 /// Where a pipeline is declared. Null for an argument of a role.
 inline PipelineOp getDeclaration(Value pipeline) {
   return pipeline.getDefiningOp<PipelineOp>();

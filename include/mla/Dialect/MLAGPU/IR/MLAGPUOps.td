@@ -380,7 +380,8 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge", [AttrSizedOperandSegments]> {
     rows `row` and on (see `mla_gpu.store_rows`) of `out`, rounded to its element type,
     and, where that is given and not null, of `lse`, as natural logarithms times
     `lse_scale`. (0, -inf) is the identity; rows of which all pieces are that give
-    (0, `lse_empty`). Without these two, 1 and -inf.
+    (0, `lse_empty`). Without these two, 1 and -inf. `aligned`: all rows of `out` begin
+    at multiples of 16 bytes, which is else asked as the kernel runs.
 
     Example:
     ```mlir
@@ -400,18 +401,21 @@ def MLAGPU_MergeOp : MLAGPU_Op<"merge", [AttrSizedOperandSegments]> {
       columns, contiguous; `lse` has the same of rows, of f32.
     * (merge_c3) is outside of roles.
     * (merge_c4) lse_scale and lse_empty are given together, and with `lse`.
+    * (merge_c5) of an `out` that is `aligned` all known strides but the last, and the
+      offset, are multiples of 16 bytes.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$partial_out,
     Arg<AnyMemRef, "", [MemRead]>:$partial_lse,
     Index:$first, Index:$next, Index:$stride, Index:$pieces, Index:$count,
     Index:$part, Index:$parts,
     Arg<AnyMemRef, "", [MemWrite]>:$out, Arg<Optional<AnyMemRef>, "", [MemWrite]>:$lse,
-    Optional<F32>:$lse_scale, Optional<F32>:$lse_empty, Index:$row);
+    Optional<F32>:$lse_scale, Optional<F32>:$lse_empty, Index:$row,
+    UnitAttr:$aligned);
   let assemblyFormat = [{
     $partial_out `,` $partial_lse `slots` `(` $first `,` $next `,` $stride `)`
     `pieces` `(` $pieces `)` `count` `(` $count `)` `part` `(` $part `,` $parts `)`
     `to` $out (`,` $lse^)? `[` $row `]` (`lse_scale` `(` $lse_scale^ `)`)?
-    (`lse_empty` `(` $lse_empty^ `)`)? attr-dict
+    (`lse_empty` `(` $lse_empty^ `)`)? (`aligned` $aligned^)? attr-dict
     `:` type($partial_out) `,` type($partial_lse) `,` type($out) (`,` type($lse)^)?
   }];
   let hasVerifier = 1;

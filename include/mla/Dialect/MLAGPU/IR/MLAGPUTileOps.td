@@ -70,7 +70,8 @@ def MLAGPU_GatherOp : MLAGPU_Op<"gather", [SingleBlock]> {
     region gives the row of `source`, an index for each dimension but the last, that
     row i of the tile is copied from; where the first is negative, row i becomes
     zeros, and nothing is read. A target clones it for each thread. The copy is
-    asynchronous: `mla_gpu.commit` hands over what has arrived.
+    asynchronous: `mla_gpu.commit` hands over what has arrived. `aligned`: all rows of
+    the source begin at multiples of 16 bytes, which is else asked as the kernel runs.
 
     Example:
     ```mlir
@@ -90,12 +91,15 @@ def MLAGPU_GatherOp : MLAGPU_Op<"gather", [SingleBlock]> {
     * (gather_c1) the source has the tile's columns and element type, contiguous.
     * (gather_c2) the region takes an index and yields one for each dimension of the
       source but the last; it has no op of this dialect.
+    * (gather_c3) of a source that is `aligned` all known strides but the last, and the
+      offset, are multiples of 16 bytes.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
-    Arg<MLAGPU_TileType, "", [MemWrite]>:$tile);
+    Arg<MLAGPU_TileType, "", [MemWrite]>:$tile, UnitAttr:$aligned);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $source `to` $tile $body attr-dict `:` type($source) `,` type($tile)
+    $source `to` $tile (`aligned` $aligned^)? $body attr-dict
+    `:` type($source) `,` type($tile)
   }];
   let hasVerifier = 1;
 }
@@ -179,7 +183,8 @@ def MLAGPU_StoreRowsOp : MLAGPU_Op<"store_rows"> {
     `column` on. Packed rows are dimension 0, or dimensions 0 and 1 with the second
     static: (query, head) pairs, query-major. Rows from `count` on are not written.
     A slice is written once. `optional`: a destination without memory (null) is not
-    written.
+    written. `aligned`: from `column` on, all rows of the destination begin at multiples
+    of 16 bytes, which is else asked as the kernel runs.
 
     Example:
     ```mlir
@@ -196,13 +201,15 @@ def MLAGPU_StoreRowsOp : MLAGPU_Op<"store_rows"> {
       a value a row without.
     * (store_rows_c2) the destination has the value's element type and one or two
       dimensions of rows, the second static; and contiguous columns where it has any.
+    * (store_rows_c3) a destination that is `aligned` has columns, and all its known
+      strides but the last, and the offset, are multiples of 16 bytes.
   }];
   let arguments = (ins MLAGPU_Tensor:$value,
     Arg<AnyMemRef, "", [MemWrite]>:$dest, Index:$row, Optional<Index>:$column,
-    Index:$count, UnitAttr:$optional);
+    Index:$count, UnitAttr:$optional, UnitAttr:$aligned);
   let assemblyFormat = [{
     $value `to` (`optional` $optional^)? $dest `[` $row (`,` $column^)? `]`
-    `count` `(` $count `)` attr-dict
+    `count` `(` $count `)` (`aligned` $aligned^)? attr-dict
     `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
