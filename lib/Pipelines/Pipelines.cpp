@@ -12,6 +12,7 @@
 #include "mla/Dialect/MLAGPU/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -72,9 +73,9 @@ void mla::buildGPUToNVVM(OpPassManager &pm) {
   // LLVM folds all that the canonicalizer would, in less time.
   pm.addPass(createConvertGPUToNVVM());
   pm.addPass(createCSEPass());
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
-  // One walk, which cannot be taken back, for all three dialects.
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createScalarsToLLVM());
+  // What is left: one walk, which cannot be taken back, for all three dialects.
   ConvertToLLVMPassOptions options;
   options.filterDialects = {"arith", "cf", "math"};
   options.allowPatternRollback = false;

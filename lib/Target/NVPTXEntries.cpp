@@ -115,12 +115,14 @@ mla::emitEntries(std::unique_ptr<llvm::Module> module, const GPUChip &chip,
     if (isKernel(function))
       entries.push_back(&function);
   std::vector<EntryPTX> results(entries.size());
+  if (entries.empty())
+    return results;
   // The first entry, which is the largest, is done by this thread.
   std::vector<Started> started;
-  SmallVector<std::pair<size_t, std::unique_ptr<llvm::Module>>> own;
-  for (auto [index, entry] : llvm::enumerate(entries)) {
-    std::unique_ptr<llvm::Module> clone = cloneEntry(*module, *entry);
-    if (index == 0 || started.size() + 1 >= threads) {
+  SmallVector<std::pair<size_t, std::unique_ptr<llvm::Module>>> own(1);
+  for (size_t index = 1; index < entries.size(); ++index) {
+    std::unique_ptr<llvm::Module> clone = cloneEntry(*module, *entries[index]);
+    if (started.size() + 1 >= threads) {
       own.emplace_back(index, std::move(clone));
       continue;
     }
@@ -129,6 +131,10 @@ mla::emitEntries(std::unique_ptr<llvm::Module> module, const GPUChip &chip,
       return other.takeError();
     started.push_back(std::move(*other));
   }
+  // What is left of the module is the first entry's.
+  for (llvm::Function *entry : llvm::drop_begin(entries))
+    entry->eraseFromParent();
+  own.front() = {0, std::move(module)};
   // Nobody leaves before all are done: the others use LLVM.
   llvm::Error failure = llvm::Error::success();
   for (auto &[index, clone] : own) {

@@ -8,6 +8,7 @@
 
 #include "Compiler.h"
 #include "KernelDescription.h"
+#include "ModuleText.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
@@ -32,20 +33,6 @@ static constexpr bool kIsRelease = true;
 #else
 static constexpr bool kIsRelease = false;
 #endif
-
-/// With short names of long types, and the names that values were given.
-static std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->print(stream, OpPrintingFlags().printNameLocAsPrefix());
-  return text;
-}
-
-static std::string textOf(const llvm::Module &module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
-}
 
 namespace {
 
@@ -148,6 +135,12 @@ private:
     result.info->chip = request.chip;
     if (stage == Stage::NVVM)
       return finish(textOf(module));
+    // A thread for each entry, and one more.
+    if (request.keepStages &&
+        request.entryThreads > result.info->entries.size())
+      nvvmText.emplace(module);
+    else
+      keep(Stage::NVVM, module);
     return generatePTX(module, stage);
   }
 
@@ -212,11 +205,16 @@ private:
     auto translated = timed("translate", [&] {
       return mla::translateToNVVM(module, llvmContext, *chip);
     });
-    bool byEntries = request.entryThreads > 0 && stage != Stage::LLVM;
-    if (!byEntries || !translated)
-      keep(Stage::NVVM, module);
     if (!translated)
       return translated.takeError();
+    // MLIR has done its part.
+    if (nvvmText)
+      if (llvm::Error error =
+              nvvmText->start([trail = request.trail](const std::string &text) {
+                if (trail)
+                  trail->reach(toString(Stage::NVVM), text);
+              }))
+        return std::move(error);
     llvm::Module &llvmModule = **translated;
     auto version =
         mla::ptxVersionFor(*chip, mla::findFeatures(llvmModule),
@@ -225,8 +223,8 @@ private:
                                                 : mla::kMaxPTXVersion);
     if (!version)
       return version.takeError();
-    if (byEntries)
-      return generateEntries(module, std::move(*translated), *chip, *version);
+    if (request.entryThreads > 0 && stage != Stage::LLVM)
+      return generateEntries(std::move(*translated), *chip, *version);
     auto machine = mla::createNVPTXMachine(*chip, *version);
     if (!machine)
       return machine.takeError();
@@ -255,27 +253,12 @@ private:
 
   /// PTX modules of the entries, one after the other.
   llvm::Expected<CompileResult>
-  generateEntries(ModuleOp nvvm, std::unique_ptr<llvm::Module> module,
+  generateEntries(std::unique_ptr<llvm::Module> module,
                   const mla::GPUChip &chip, unsigned version) {
-    // The text takes as long as a stage does, and MLIR is not used any more.
-    auto keepText = [this, nvvm] {
-      keep(Stage::NVVM, nvvm);
-      return llvm::Error::success();
-    };
-    std::optional<mla::ContainedCall> kept;
-    if (request.keepStages && request.entryThreads > 1) {
-      auto started = mla::ContainedCall::start("nvvm", keepText);
-      if (!started)
-        return started.takeError();
-      kept = std::move(*started);
-    } else {
-      llvm::cantFail(keepText());
-    }
     auto entries = mla::emitEntries(std::move(module), chip, version,
                                     request.entryThreads);
-    llvm::Error failed = kept ? kept->wait() : llvm::Error::success();
-    if (!entries || failed)
-      return llvm::joinErrors(entries.takeError(), std::move(failed));
+    if (!entries)
+      return entries.takeError();
     std::string text;
     double optimize = 0, codegen = 0;
     for (mla::EntryPTX &entry : *entries) {
@@ -285,6 +268,12 @@ private:
     }
     result.times.push_back({"optimize", optimize});
     result.times.push_back({"codegen", codegen});
+    if (nvvmText) {
+      auto printed = nvvmText->wait();
+      if (!printed)
+        return printed.takeError();
+      result.stages.emplace_back(toString(Stage::NVVM), std::move(*printed));
+    }
     return finish(std::move(text));
   }
 
@@ -314,6 +303,8 @@ private:
   bool isRefused = false; ///< an error says that there is no lowering
   ScopedDiagnosticHandler handler;
   CompileResult result;
+  std::optional<TextBeside>
+      nvvmText; ///< of Stage::NVVM, if not printed at once
 };
 
 } // namespace

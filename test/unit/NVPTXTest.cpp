@@ -122,6 +122,64 @@ TEST(PTXVersion, IsTheOldestThatHasEverything) {
 }
 
 //===----------------------------------------------------------------------===//
+// What is left to the assembler
+//===----------------------------------------------------------------------===//
+
+/// Of a kernel around `body`.
+static std::string ptxOf(const char *body) {
+  auto ptx = compile(kernel(body));
+  EXPECT_TRUE(bool(ptx)) << llvm::toString(ptx.takeError());
+  return ptx ? *ptx : std::string();
+}
+
+static size_t count(StringRef text, StringRef part) { return text.count(part); }
+
+// LLVM's would make it one of two words.
+TEST(Backend, PassesThatFindNothingAreLeftOut) {
+  std::string ptx = ptxOf(
+      "%q = llvm.getelementptr %out[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8\n"
+      "llvm.store %n, %out {alignment = 8 : i64} : i32, !llvm.ptr<1>\n"
+      "llvm.store %n, %q {alignment = 4 : i64} : i32, !llvm.ptr<1>");
+  EXPECT_EQ(count(ptx, "st.global.b32"), 2u) << ptx;
+}
+
+// Neither of two blocks comes after the other.
+TEST(Backend, ComparisonsAreDoneWhereTheyAreUsed) {
+  std::string ptx = ptxOf("%one = llvm.mlir.constant(1.0 : f32) : f32\n"
+                          "%limit = llvm.mlir.constant(7 : i32) : i32\n"
+                          "%less = llvm.icmp \"slt\" %n, %limit : i32\n"
+                          "%above = llvm.fcmp \"ogt\" %x, %one : f32\n"
+                          "llvm.cond_br %above, ^first, ^second\n"
+                          "^first:\n"
+                          "llvm.cond_br %less, ^third, ^last\n"
+                          "^second:\n"
+                          "llvm.store volatile %n, %out : i32, !llvm.ptr<1>\n"
+                          "llvm.cond_br %less, ^last, ^third\n"
+                          "^third:\n"
+                          "llvm.store volatile %x, %out : f32, !llvm.ptr<1>\n"
+                          "llvm.br ^last\n"
+                          "^last:");
+  EXPECT_EQ(count(ptx, "setp.") - count(ptx, "setp.leu.f32"), 2u) << ptx;
+}
+
+// The block with the extension does not follow from the load's alone.
+TEST(Backend, LoadsExtendWhatTheyLoad) {
+  std::string ptx =
+      ptxOf("%one = llvm.mlir.constant(1.0 : f32) : f32\n"
+            "%loaded = llvm.load volatile %out : !llvm.ptr<1> -> i32\n"
+            "%above = llvm.fcmp \"ogt\" %x, %one : f32\n"
+            "llvm.cond_br %above, ^first, ^second\n"
+            "^first:\n"
+            "llvm.store volatile %x, %out : f32, !llvm.ptr<1>\n"
+            "llvm.br ^second\n"
+            "^second:\n"
+            "%wide = llvm.sext %loaded : i32 to i64\n"
+            "llvm.store volatile %wide, %out : i64, !llvm.ptr<1>\n");
+  EXPECT_EQ(count(ptx, "ld.volatile.global.s32"), 1u) << ptx;
+  EXPECT_EQ(count(ptx, "cvt."), 0u) << ptx;
+}
+
+//===----------------------------------------------------------------------===//
 // Contained failures
 //===----------------------------------------------------------------------===//
 

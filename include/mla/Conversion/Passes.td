@@ -63,6 +63,15 @@ def ConvertGPUToNVVM : Pass<"mla-convert-gpu-to-nvvm", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def ScalarsToLLVM : Pass<"mla-scalars-to-llvm", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "arithmetic on scalars and branches to the llvm dialect";
+  let description = [{
+    Each op of arith and cf that is one op of the llvm dialect becomes that, if its types
+    are the same there and it has no flags. Others stay, for the dialect conversion.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ExpandMath : Pass<"mla-expand-math"> {
   let summary = "math ops to arithmetic: no library calls remain";
   let description = [{

@@ -16,9 +16,11 @@
 #include "mla/Conversion/Passes.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::mla_gpu;
@@ -267,6 +269,13 @@ static bool isDependent(func::FuncOp func) {
   return false;
 }
 
+/// Integer divisions that round up or down are made of those that LLVM has.
+static void expandDivisions(LLVM::LLVMFuncOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  walkAndApplyPatterns(kernel, std::move(patterns));
+}
+
 FailureOr<EntryAttr> KernelBuilder::build() {
   FailureOr<Parameters> params = collectParameters();
   if (failed(params))
@@ -293,6 +302,7 @@ FailureOr<EntryAttr> KernelBuilder::build() {
            << target.getSmemBytes() << " a CTA";
   if (failed(approximateMath(kernel)))
     return failure();
+  expandDivisions(kernel);
 
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),

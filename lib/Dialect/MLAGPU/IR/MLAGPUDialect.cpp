@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mla/Dialect/MLAGPU/IR/MLAGPU.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
@@ -40,6 +41,8 @@ struct Aliases : public OpAsmDialectInterface {
       os << "pipeline";
     else if (isa<TensorMapType>(type))
       os << "tensor_map";
+    else if (isa<LLVM::LLVMStructType>(type))
+      os << "registers"; // what inline PTX returns
     else
       return AliasResult::NoAlias;
     return AliasResult::FinalAlias;
