@@ -48,6 +48,8 @@ for name, value in [
     ("%mla_examples", os.path.join(config.mla_source_root, "examples")),
 ]:
     config.substitutions.append((name + r"\b", value))
+if config.mla_build_type == "Asan":
+    config.available_features.add("asan")
 if config.mla_link_static == "ON":
     config.available_features.add("static-llvm")
 if shutil.which("pkg-config"):

@@ -31,6 +31,7 @@ static constexpr std::chrono::seconds kDisassemblyLimit(60);
 // Assembly
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// A directory that goes with all that is in it.
 class TemporaryDirectory {
 public:
@@ -58,6 +59,7 @@ private:
   TemporaryDirectory() = default;
   SmallString<128> path;
 };
+} // namespace
 
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
   std::error_code error;

@@ -39,7 +39,7 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
     bool isApart = plan && buffer.ofPlan;
     size_t &used = isApart ? workspace.planBytes : workspace.bytes;
     void *start = isApart ? const_cast<void *>(plan) : base;
-    tensor.data = static_cast<char *>(start) + used;
+    tensor.data = start ? static_cast<char *>(start) + used : nullptr;
     tensor.rank = buffer.rank;
     tensor.shape = buffer.shape;
     tensor.shape[0] = countOf(buffer.scope, items, splits, workers);

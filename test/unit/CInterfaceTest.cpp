@@ -303,8 +303,8 @@ TEST(CInterfaceTest, BadOptionsNameTheField) {
     ASSERT_FALSE(engine) << field;
     EXPECT_EQ(refusal(engine.status(), MLA_E_INVALID), field);
   }
-  EXPECT_EQ(makeEngine().setPolicy(static_cast<mla_policy>(7)).code(),
-            MLA_E_INVALID);
+  mla::Engine engine = makeEngine();
+  EXPECT_EQ(mla_engine_set_policy(engine.get(), 7, nullptr), MLA_E_INVALID);
 }
 
 TEST(CInterfaceTest, NullIsAnError) {

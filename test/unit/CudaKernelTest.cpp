@@ -114,8 +114,10 @@ static int64_t countIn(const Workspace &workspace, int buffer) {
 TEST(LaunchValuesTest, CountsOfTheWorkspace) {
   auto info = std::make_shared<Info>(fakeInfo());
   Arguments arguments = fakeArguments(info); // 3 requests x 2 row blocks
+  constexpr uintptr_t kBase = 0x1000000;
   auto layOut = [&] {
-    return layOutWorkspace(*info, arguments, 132, 256, nullptr);
+    return layOutWorkspace(*info, arguments, 132, 256,
+                           reinterpret_cast<void *>(kBase));
   };
   Workspace automatic = layOut();
   EXPECT_EQ(countIn(automatic, 0), 2 * 132);
@@ -124,7 +126,7 @@ TEST(LaunchValuesTest, CountsOfTheWorkspace) {
   EXPECT_EQ(automatic.bytes, 264u * 32768 + (138 * 32 + 255) / 256 * 256 +
                                  (132 * 8 + 255) / 256 * 256);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(automatic.tensors[1].data),
-            264u * 32768);
+            kBase + 264u * 32768);
 
   llvm::cantFail(arguments.set("num_splits", 5));
   EXPECT_EQ(countIn(layOut(), 0), 6 * 5);
