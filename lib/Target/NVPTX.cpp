@@ -260,12 +260,12 @@ namespace {
 /// of its time, to no effect on code that runPasses() has been over; but for
 /// loop strength reduction, whose additional counters cost registers. Those of
 /// functions are asked for by their argument, those of loops by their name.
+/// Straight-line strength reduction stays: without it, score code may spill.
 class BackendPasses : public llvm::OptPassGate {
 public:
   bool isEnabled() const override { return true; }
   bool shouldRunPass(StringRef name, StringRef) const override {
     static constexpr StringLiteral kSkipped[] = {
-        "slsr",
         "nary-reassociate",
         "Loop Strength Reduction",
         "Canonicalize Freeze Instructions in Loops",
