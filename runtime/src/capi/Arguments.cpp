@@ -187,8 +187,8 @@ static llvm::Error splitRows(const char *name, Tensor &tensor, int rank,
   return llvm::Error::success();
 }
 
-/// The first columns of a whole tensor, and the rest as the rope part.
-/// Whether `whole` was both.
+/// Leaves the first columns in a tensor that has those of the rope part, too,
+/// which become `rope`; whether it has.
 static bool splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
                          int64_t width) {
   int last = whole.rank - 1;
