@@ -31,8 +31,10 @@ public:
   static constexpr size_t kMaxEntries = 4;
 
   CudaKernel(CompileResult compiled,
-             std::shared_ptr<const cuda::Context> context, int maxWorkers)
-      : KernelState(std::move(compiled)), context(std::move(context)) {
+             std::shared_ptr<const cuda::Context> context, int maxWorkers,
+             std::shared_ptr<LaunchGraphBudget> budget)
+      : KernelState(std::move(compiled)), context(std::move(context)),
+        graphs(std::move(budget)) {
     workers = limited(usedSMs(this->context->device(), maxWorkers));
   }
 
@@ -47,7 +49,10 @@ public:
   }
   size_t alignment() const override { return kCudaAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
-                  LaunchPart part, void *stream) const override;
+                  LaunchPart part, void *stream,
+                  const LaunchKey &key) const override;
+  llvm::Expected<bool> repeat(const LaunchKey &key,
+                              void *stream) const override;
 
 private:
   /// Checks that launches can marshal what the kernel takes.
@@ -73,13 +78,6 @@ private:
   /// Finds out what does not depend on arguments.
   void prepareLaunches();
   void makeGraphs();
-  /// The tensor maps that a stream's last launch had of an entry.
-  llvm::MutableArrayRef<EncodedMap> lastMaps(const StreamGraphs::Lease &graph,
-                                             size_t entry) const {
-    if (!graph)
-      return {};
-    return maps[graph.stream()][entry];
-  }
 
   std::shared_ptr<const cuda::Context> context;
   int workers;
@@ -87,10 +85,6 @@ private:
   std::vector<ParameterRecipe> recipes;                         ///< by entry
   std::array<EntryList, 2> started; ///< by a launch; by whether it is paired
   mutable StreamGraphs graphs;      // goes before the functions
-  /// By stream of `graphs` and entry; whoever has its graph may write.
-  mutable std::array<std::vector<std::vector<EncodedMap>>,
-                     StreamGraphs::kStreams>
-      maps;
 };
 
 } // namespace
@@ -145,9 +139,6 @@ void CudaKernel::prepareLaunches() {
     for (size_t e = 0; e < info->entries.size(); ++e)
       if (info->isStarted(e, paired))
         started[paired].push_back(e);
-  for (auto &ofStream : maps)
-    for (const ParameterRecipe &recipe : recipes)
-      ofStream.emplace_back(recipe.numMaps());
 }
 
 cuda::LaunchConfig CudaKernel::configOf(size_t index, int limit,
@@ -170,18 +161,20 @@ void CudaKernel::makeGraphs() {
   for (bool paired : {false, true}) {
     if (paired && !hasPairs)
       break;
-    llvm::SmallVector<cuda::LaunchGraph::Kernel, kMaxEntries> kernels;
+    llvm::SmallVector<StreamGraphs::Entry, kMaxEntries> entries;
     for (size_t e : started[paired])
-      kernels.push_back({functions[e].get(),
-                         configOf(e, /*limit=*/0, /*dependent=*/true),
-                         info->entries[e].params.size(), recipes[e].bytes()});
-    graphs.create(kernels, paired, info->hasPlanEntry);
+      entries.push_back(
+          {{functions[e].get(), configOf(e, /*limit=*/0, /*dependent=*/true),
+            info->entries[e].params.size(), recipes[e].bytes()},
+           recipes[e].numMaps()});
+    graphs.create(entries, paired, info->hasPlanEntry,
+                  info->isMerge ? 2 : StreamGraphs::kMostGraphs);
   }
 }
 
 llvm::Error CudaKernel::run(const Arguments &arguments,
                             const LaunchValues &values, LaunchPart part,
-                            void *stream) const {
+                            void *stream, const LaunchKey &key) const {
   if (arguments.isEmpty())
     return llvm::Error::success();
   bool paired = isPaired(arguments);
@@ -203,13 +196,14 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
   StreamGraphs::Lease graph;
   if (!arguments.isDependent() && !arguments.letsDependentsBegin())
     graphs.take(graph, *scope, static_cast<cuda::StreamHandle>(stream), part,
-                paired);
+                paired, key.hash);
   int limit = arguments.maxWorkers();
   std::array<CudaParameters, kMaxEntries> parameters;
-  for (size_t e : entries)
+  for (auto [i, e] : llvm::enumerate(entries))
     if (llvm::Error error = recipes[e].fill(
             parameters[e], values, numCTAs(info->entries[e], limit), *scope,
-            *context, lastMaps(graph, e)))
+            *context,
+            graph ? graph.maps(i) : llvm::MutableArrayRef<EncodedMap>()))
       return error;
   if (graph) {
     llvm::SmallVector<cuda::LaunchGraph::Call, kMaxEntries> calls;
@@ -218,8 +212,11 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
           {{static_cast<unsigned>(numCTAs(info->entries[e], limit)), 1, 1},
            parameters[e].pointers(),
            parameters[e].bytes()});
-    return graph->launch(*scope, static_cast<cuda::StreamHandle>(stream),
-                         calls);
+    if (llvm::Error error = graph->launch(
+            *scope, static_cast<cuda::StreamHandle>(stream), calls))
+      return error;
+    graph.remember(key);
+    return llvm::Error::success();
   }
   for (size_t e : entries) {
     cuda::LaunchConfig config =
@@ -232,6 +229,26 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
   return llvm::Error::success();
 }
 
+llvm::Expected<bool> CudaKernel::repeat(const LaunchKey &key,
+                                        void *given) const {
+  auto *stream = static_cast<cuda::StreamHandle>(given);
+  StreamGraphs::Lease graph;
+  graphs.takeRemembered(graph, stream, key);
+  if (!graph)
+    return false;
+  auto scope = context->enter();
+  if (!scope)
+    return scope.takeError();
+  auto capturing = cuda::isCapturing(*scope, *context, stream);
+  if (!capturing) // the launch with all checks will say so
+    return llvm::consumeError(capturing.takeError()), false;
+  if (*capturing)
+    return false;
+  if (llvm::Error error = graph->repeat(*scope, stream))
+    return std::move(error);
+  return true;
+}
+
 using Clock = std::chrono::steady_clock;
 
 static double secondsSince(Clock::time_point start) {
@@ -241,11 +258,11 @@ static double secondsSince(Clock::time_point start) {
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers,
-               unsigned threads) {
+               unsigned threads, std::shared_ptr<LaunchGraphBudget> graphs) {
   auto start = Clock::now();
   std::string ptx = compiled.text, cubin = compiled.cubin;
-  auto state = std::make_unique<CudaKernel>(std::move(compiled),
-                                            std::move(context), maxWorkers);
+  auto state = std::make_unique<CudaKernel>(
+      std::move(compiled), std::move(context), maxWorkers, std::move(graphs));
   if (llvm::Error error = state->load(ptx, cubin, threads))
     return std::move(error);
   state->times.push_back({cubin.empty() ? "assemble" : "load",

@@ -14,13 +14,16 @@
 
 namespace mla_jit {
 
+class LaunchGraphBudget;
+
 /// Loads a kernel onto the context's device, to be run with at most
 /// `maxWorkers` SMs (0: all): its cubin if it has one, else its PTX, whose
-/// modules the driver assembles on at most `threads` threads.
+/// modules the driver assembles on at most `threads` threads. `graphs`: of
+/// these it takes what its launches may keep; null: none.
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers,
-               unsigned threads);
+               unsigned threads, std::shared_ptr<LaunchGraphBudget> graphs);
 
 /// SMs that launches use of a device, by the option 'numWorkers'.
 int usedSMs(const cuda::Device &device, int maxWorkers);

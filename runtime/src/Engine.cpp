@@ -252,7 +252,7 @@ Engine::State::load(llvm::Expected<CompileRequest> request) {
   if (!compiled)
     return compiled.takeError();
   return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers,
-                        share.threads());
+                        share.threads(), launchGraphs);
 }
 
 Engine::Engine(EngineOptions options)

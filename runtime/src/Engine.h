@@ -128,6 +128,8 @@ struct EngineOptions {
   SelfCheck selfCheck = SelfCheck::Unverified; ///< CUDA
   /// Of each decode of a self-check: code that is wrong may never end.
   std::chrono::milliseconds selfCheckLimit = std::chrono::seconds(10);
+  /// CUDA: graphs that launches of all kernels keep, see LaunchGraphBudget.
+  size_t launchGraphs = 512;
   std::function<void(const EngineEvent &)> onEvent = nullptr;
 };
 

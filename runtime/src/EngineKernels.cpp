@@ -170,7 +170,7 @@ Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
     if (llvm::Error error = checkAssembler(*opened, compiled.assembler))
       return std::move(error);
     loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers,
-                            threadsForKernel().threads());
+                            threadsForKernel().threads(), launchGraphs);
   }
   if (!loaded)
     return loaded.takeError();

@@ -163,7 +163,7 @@ Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
     compiled->cubin = std::move(report->cubin);
   }
   auto loaded = loadCudaKernel(std::move(*compiled), device, options.numWorkers,
-                               share.threads());
+                               share.threads(), launchGraphs);
   if (!loaded)
     return loaded.takeError();
   return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));

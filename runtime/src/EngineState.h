@@ -13,6 +13,7 @@
 #include "Failure.h"
 #include "KernelState.h"
 #include "KernelStore.h"
+#include "LaunchGraphBudget.h"
 #include "SideBySide.h"
 #include "WorkerPool.h"
 #include "cuda/Device.h"
@@ -118,6 +119,8 @@ struct Engine::State {
   const EngineOptions options;
   std::shared_ptr<WorkerPool> pool; // host
   KernelStore store;
+  const std::shared_ptr<LaunchGraphBudget> launchGraphs =
+      std::make_shared<LaunchGraphBudget>(options.launchGraphs);
   const std::shared_ptr<PlanRecords> plans = std::make_shared<PlanRecords>();
   std::mutex mutex;
   ContextPtr context; // CUDA, from the first need on

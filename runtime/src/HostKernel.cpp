@@ -29,7 +29,8 @@ public:
   }
   size_t alignment() const override { return kHostAlignment; }
   llvm::Error run(const Arguments &arguments, const LaunchValues &values,
-                  LaunchPart part, void *stream) const override;
+                  LaunchPart part, void *stream,
+                  const LaunchKey &key) const override;
 
   std::shared_ptr<WorkerPool> pool;
   std::optional<HostCode> code;
@@ -92,7 +93,7 @@ static void runWorker(void *context, int worker) {
 
 llvm::Error HostKernel::run(const Arguments &arguments,
                             const LaunchValues &values, LaunchPart /*part*/,
-                            void *stream) const {
+                            void *stream, const LaunchKey & /*key*/) const {
   if (stream)
     return createStringError("argument 'stream' requires a null pointer for a "
                              "kernel of the host, but got one");

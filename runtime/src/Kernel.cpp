@@ -122,8 +122,17 @@ llvm::Error Kernel::check(const Arguments &arguments) const {
   return arguments.check();
 }
 
+static LaunchKey withVersion(LaunchKey key, const KernelState &state) {
+  if (key.usesPlan)
+    key.plansVersion = state.plans->version();
+  return key;
+}
+
 llvm::Error Kernel::launch(const Arguments &arguments, void *workspace,
-                           size_t workspaceSize, void *stream) const {
+                           size_t workspaceSize, void *stream,
+                           const LaunchKey *givenKey) const {
+  // Before the records are looked at.
+  LaunchKey key = givenKey ? withVersion(*givenKey, *state) : LaunchKey();
   if (llvm::Error error = check(arguments))
     return error;
   const KernelInfo &info = *state->info;
@@ -140,7 +149,7 @@ llvm::Error Kernel::launch(const Arguments &arguments, void *workspace,
     return error;
   LaunchValues values(info, arguments, laidOut);
   if (!plan)
-    return state->run(arguments, values, LaunchPart::All, stream);
+    return state->run(arguments, values, LaunchPart::All, stream, key);
   if (llvm::Error error =
           checkMemory("schedule", plan, arguments.givenPlanBytes(),
                       laidOut.planBytes, alignment))
@@ -148,7 +157,11 @@ llvm::Error Kernel::launch(const Arguments &arguments, void *workspace,
   if (llvm::Error error = state->plans->check(
           plan, info, planValues(info, arguments, values, workers)))
     return error;
-  return state->run(arguments, values, LaunchPart::Work, stream);
+  return state->run(arguments, values, LaunchPart::Work, stream, key);
+}
+
+llvm::Expected<bool> Kernel::repeat(const LaunchKey &key, void *stream) const {
+  return state->repeat(withVersion(key, *state), stream);
 }
 
 llvm::Error Kernel::makePlan(const Arguments &arguments, void *plan,
@@ -170,7 +183,7 @@ llvm::Error Kernel::makePlan(const Arguments &arguments, void *plan,
     return error;
   LaunchValues values(info, arguments, laidOut);
   if (llvm::Error error =
-          state->run(arguments, values, LaunchPart::Plan, stream))
+          state->run(arguments, values, LaunchPart::Plan, stream, {}))
     return error;
   if (!arguments.isEmpty())
     state->plans->add(plan, description,

@@ -234,6 +234,7 @@ private:
 };
 
 class KernelState;
+struct LaunchKey;
 
 /// Tensors of a workspace: all, those of the plan, or the others.
 enum class WorkspacePart : uint8_t { All, Plan, Others };
@@ -286,8 +287,15 @@ public:
   /// `workspace` needs workspaceBytes() bytes of workspaceAlignment(), of any
   /// contents. Allocates nothing. Launches of several threads may overlap: each
   /// needs a workspace of its own.
+  ///
+  /// `key`: of what the arguments and the workspace were made from, for
+  /// repeat().
   llvm::Error launch(const Arguments &arguments, void *workspace,
-                     size_t workspaceBytes, void *stream = nullptr) const;
+                     size_t workspaceBytes, void *stream = nullptr,
+                     const LaunchKey *key = nullptr) const;
+  /// Does a launch of that key in that stream again; false, and nothing is
+  /// done, if none is remembered.
+  llvm::Expected<bool> repeat(const LaunchKey &key, void *stream) const;
 
   /// Runs the entry that plans alone, into `plan`, of workspaceAlignment().
   /// Launches behind it on the stream may use that, if their arguments agree in

@@ -10,6 +10,7 @@
 #define MLA_JIT_SRC_KERNELSTATE_H
 
 #include "Compiler.h"
+#include "LaunchKey.h"
 #include "LaunchValues.h"
 #include "PlanRecords.h"
 #include "cache/Entry.h"
@@ -34,10 +35,15 @@ public:
   /// `limit`: of the launch; 0: none.
   virtual int64_t workspaceWorkers(int limit = 0) const = 0;
   virtual size_t alignment() const = 0;
-  /// Runs entries, with values that were checked.
+  /// Runs entries, with values that were checked. May remember the launch.
   virtual llvm::Error run(const Arguments &arguments,
                           const LaunchValues &values, LaunchPart part,
-                          void *stream) const = 0;
+                          void *stream, const LaunchKey &key) const = 0;
+  /// Does a launch of that key in that stream again; false, and nothing is
+  /// done, if none is remembered.
+  virtual llvm::Expected<bool> repeat(const LaunchKey &, void *stream) const {
+    return false;
+  }
 
   std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;

@@ -59,11 +59,14 @@ void PlanRecords::add(const void *plan,
   if (records.size() >= kMaxRecords && !records.contains(plan))
     forgetOldest();
   Record &record = records[plan];
-  record.kernel = std::move(kernel);
-  record.values.clear();
-  for (const PlanValue &value : values)
-    record.values.push_back(value.value);
   record.age = made++;
+  llvm::SmallVector<int64_t, 12> numbers(llvm::map_range(
+      values, [](const PlanValue &value) { return value.value; }));
+  if (record.kernel == kernel && record.values == numbers)
+    return;
+  record.kernel = std::move(kernel);
+  record.values = std::move(numbers);
+  changes.fetch_add(1, std::memory_order_release);
 }
 
 llvm::Error PlanRecords::check(const void *plan, const KernelInfo &kernel,

@@ -20,6 +20,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <atomic>
 #include <shared_mutex>
 
 namespace mla_jit {
@@ -51,6 +52,8 @@ public:
   /// An error if the kernel's plan in that buffer is not for these values.
   llvm::Error check(const void *plan, const KernelInfo &kernel,
                     const PlanValues &values) const;
+  /// Another number once check may say something else than before.
+  uint64_t version() const { return changes.load(std::memory_order_acquire); }
 
 private:
   struct Record {
@@ -63,6 +66,7 @@ private:
   mutable std::shared_mutex mutex;
   llvm::DenseMap<const void *, Record> records;
   uint64_t made = 0;
+  std::atomic<uint64_t> changes = 0;
 };
 
 } // namespace mla_jit

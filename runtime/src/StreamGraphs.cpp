@@ -12,6 +12,8 @@ namespace mla_jit {
 
 using cuda::StreamHandle;
 
+static constexpr auto kRelaxed = std::memory_order_relaxed;
+
 /// No stream's: null is the default stream, and 2 (the driver's
 /// CU_STREAM_PER_THREAD) another stream in each thread.
 const StreamHandle StreamGraphs::kNone =
@@ -19,40 +21,91 @@ const StreamHandle StreamGraphs::kNone =
 const StreamHandle StreamGraphs::kPerThread =
     reinterpret_cast<StreamHandle>(uintptr_t(2));
 
-void StreamGraphs::create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries,
-                          bool paired, bool hasPlanEntry) {
-  for (OfStream &one : streams) {
-    auto make = [&](LaunchPart part,
-                    llvm::ArrayRef<cuda::LaunchGraph::Kernel> of) {
-      llvm::SmallVector<cuda::LaunchGraph::Kernel, 4> kernels(of);
-      kernels.front().config.programmaticDependent = false;
-      auto graph = cuda::LaunchGraph::create(kernels);
-      if (!graph) // launches are single ones, which take longer
-        return llvm::consumeError(graph.takeError());
-      one.graphs[indexOf(part, paired)].emplace(std::move(*graph));
-    };
-    make(LaunchPart::All, entries);
-    if (hasPlanEntry) {
-      make(LaunchPart::Plan, entries.take_front());
-      make(LaunchPart::Work, entries.drop_front());
+StreamGraphs::~StreamGraphs() {
+  for (Set &set : sets)
+    if (size_t count = set.graphs.size()) {
+      set.graphs.clear();
+      budget->giveBack(count);
     }
-  }
-  context = &entries.front().function->context();
 }
 
-StreamGraphs::OfStream *StreamGraphs::find(StreamHandle stream) {
-  for (OfStream &one : streams) {
-    StreamHandle owner = one.stream.load(std::memory_order_relaxed);
-    if (owner == stream ||
-        (owner == kNone && (one.stream.compare_exchange_strong(owner, stream) ||
-                            owner == stream)))
-      return &one;
+void StreamGraphs::makeSet(Set &set, llvm::ArrayRef<Entry> entries,
+                           size_t most) {
+  size_t granted = budget->take(most);
+  if (!granted)
+    return;
+  llvm::SmallVector<cuda::LaunchGraph::Kernel, 4> kernels;
+  for (const Entry &entry : entries)
+    kernels.push_back(entry.kernel);
+  kernels.front().config.programmaticDependent = false;
+  auto made = cuda::LaunchGraph::create(kernels, granted);
+  if (!made) { // launches are single ones, which take longer
+    llvm::consumeError(made.takeError());
+    return budget->giveBack(granted);
   }
-  return nullptr;
+  budget->giveBack(granted - made->size());
+  set.places = std::vector<Place>(made->size());
+  set.graphs = std::vector<Graph>(made->size());
+  for (auto [graph, executable] : llvm::zip_equal(set.graphs, *made)) {
+    graph.graph.emplace(std::move(executable));
+    graph.keyBytes.reserve(LaunchKey::kMaxBytes);
+    for (const Entry &entry : entries)
+      graph.maps.emplace_back(entry.numMaps);
+  }
+}
+
+void StreamGraphs::create(llvm::ArrayRef<Entry> entries, bool paired,
+                          bool hasPlanEntry, size_t most) {
+  if (!budget)
+    return;
+  makeSet(sets[indexOf(LaunchPart::All, paired)], entries, most);
+  if (hasPlanEntry) {
+    // Once a step.
+    makeSet(sets[indexOf(LaunchPart::Plan, paired)], entries.take_front(),
+            std::min<size_t>(most, 2));
+    makeSet(sets[indexOf(LaunchPart::Work, paired)], entries.drop_front(),
+            most);
+  }
+  context = &entries.front().kernel.function->context();
+}
+
+size_t StreamGraphs::Set::find(StreamHandle stream, uint64_t hash) const {
+  for (const auto &[i, place] : llvm::enumerate(places))
+    if (place.hash.load(kRelaxed) == hash &&
+        place.stream.load(kRelaxed) == stream)
+      return i;
+  return kNowhere;
+}
+
+bool StreamGraphs::Set::takeNew(size_t index, StreamHandle stream) {
+  if (!numTaken.compare_exchange_strong(index, index + 1, kRelaxed))
+    return false;
+  places[index].stream.store(stream, kRelaxed);
+  return true;
+}
+
+size_t StreamGraphs::Set::choose(StreamHandle stream) {
+  size_t count = places.size();
+  size_t taken = numTaken.load(kRelaxed);
+  if (taken + 1 < count && takeNew(taken, stream))
+    return taken;
+  // Twice around: what was used is passed once.
+  size_t index = next.load(kRelaxed);
+  for (size_t steps = 0; steps < 2 * count; ++steps) {
+    index = index < count ? index : 0;
+    Place &place = places[index++];
+    if (place.stream.load(kRelaxed) != stream ||
+        place.isUsed.exchange(false, kRelaxed))
+      continue;
+    next.store(index, kRelaxed);
+    return index - 1;
+  }
+  return count && takeNew(count - 1, stream) ? count - 1 : kNowhere;
 }
 
 void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
-                        StreamHandle stream, LaunchPart part, bool paired) {
+                        StreamHandle stream, LaunchPart part, bool paired,
+                        uint64_t hash) {
   if (!context || stream == kPerThread)
     return;
   auto capturing = cuda::isCapturing(scope, *context, stream);
@@ -60,15 +113,41 @@ void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
     return llvm::consumeError(capturing.takeError());
   if (*capturing)
     return;
-  OfStream *found = find(stream);
-  if (!found)
+  Set &set = sets[indexOf(part, paired)];
+  size_t index = set.find(stream, hash);
+  if (index == kNowhere)
+    index = set.choose(stream);
+  if (index == kNowhere || !lease.hold(set.graphs[index]))
     return;
-  auto &graph = found->graphs[indexOf(part, paired)];
-  if (!graph || found->busy.test_and_set(std::memory_order_acquire))
+  lease.held->keyBytes.clear();
+  set.places[index].hash.store(hash, kRelaxed);
+  set.places[index].isUsed.store(true, kRelaxed);
+}
+
+void StreamGraphs::takeRemembered(Lease &lease, StreamHandle stream,
+                                  const LaunchKey &key) {
+  if (!context || key.bytes.empty() || stream == kPerThread)
     return;
-  lease.graph = &*graph;
-  lease.place = found - streams.begin();
-  lease.busy = &found->busy;
+  for (Set &set : sets) {
+    size_t index = set.find(stream, key.hash);
+    if (index == kNowhere)
+      continue;
+    Graph &graph = set.graphs[index];
+    Lease found;
+    if (!found.hold(graph))
+      return;
+    if (graph.plansVersion != key.plansVersion ||
+        llvm::ArrayRef(graph.keyBytes) != key.bytes)
+      continue;
+    set.places[index].isUsed.store(true, kRelaxed);
+    lease.held = std::exchange(found.held, nullptr);
+    return;
+  }
+}
+
+void StreamGraphs::Lease::remember(const LaunchKey &key) const {
+  held->keyBytes.assign(key.bytes.begin(), key.bytes.end());
+  held->plansVersion = key.plansVersion;
 }
 
 } // namespace mla_jit

@@ -9,25 +9,74 @@
 #ifndef MLA_JIT_SRC_STREAMGRAPHS_H
 #define MLA_JIT_SRC_STREAMGRAPHS_H
 
+#include "EncodedMap.h"
 #include "KernelState.h"
+#include "LaunchGraphBudget.h"
+#include "LaunchKey.h"
 #include "cuda/LaunchGraph.h"
 
 #include <atomic>
 
 namespace mla_jit {
 
-/// Launch graphs of one kernel for the first streams that launch it. A stream
-/// keeps its graphs for good: in another they could wait for what that one
-/// waits for. All launches elsewhere are single ones.
+/// Launch graphs of one kernel. A graph keeps the stream that takes it first
+/// for good: in another it could wait for what that one waits for. Of a
+/// stream's graphs each keeps what it launched last, so that launches that come
+/// again, as those of a model's layers do at each step, need nothing but to be
+/// started. All made beforehand, as launches allocate nothing. Where there are
+/// none, launches are single ones.
 class StreamGraphs {
 public:
-  static constexpr size_t kStreams = 2;
+  /// Most graphs for launches of one kind: the layers of a model, and one for
+  /// another stream.
+  static constexpr size_t kMostGraphs = 97;
 
-  /// Makes those of all streams, so that a launch allocates nothing; none where
-  /// the device has no room. `paired`: of paired launches.
-  void create(llvm::ArrayRef<cuda::LaunchGraph::Kernel> entries, bool paired,
-              bool hasPlanEntry);
+  struct Entry {
+    cuda::LaunchGraph::Kernel kernel;
+    size_t numMaps = 0;
+  };
 
+  /// `budget` null: no graphs.
+  explicit StreamGraphs(std::shared_ptr<LaunchGraphBudget> budget)
+      : budget(std::move(budget)) {}
+  ~StreamGraphs();
+
+  /// Makes those of all parts of a launch. `paired`: of paired launches;
+  /// `most`: of each part.
+  void create(llvm::ArrayRef<Entry> entries, bool paired, bool hasPlanEntry,
+              size_t most = kMostGraphs);
+
+private:
+  struct Graph {
+    std::atomic_flag busy;
+    std::optional<cuda::LaunchGraph> graph;
+    std::vector<std::vector<EncodedMap>> maps; ///< of the last launch, by entry
+    /// Of the last launch, if that succeeded.
+    std::vector<char> keyBytes;
+    uint64_t plansVersion = 0;
+  };
+  /// What graphs are found by; apart, as launches look at many.
+  struct Place {
+    std::atomic<uint64_t> hash = 0; ///< of the last launch's key
+    std::atomic<cuda::StreamHandle> stream = kNone;
+    std::atomic<bool> isUsed = false; ///< since it was to be replaced
+  };
+  /// Of one part of launches.
+  struct Set {
+    std::vector<Place> places;
+    std::vector<Graph> graphs;        ///< by place
+    std::atomic<size_t> numTaken = 0; ///< the first so many belong to streams
+    std::atomic<size_t> next = 0;     ///< to be replaced, if it is not used
+    /// The position of the stream's graph that launched such a key last.
+    size_t find(cuda::StreamHandle stream, uint64_t hash) const;
+    /// That of a graph for a new launch: one that no stream has, but for the
+    /// last one, or one of the stream's that was not used for long.
+    size_t choose(cuda::StreamHandle stream);
+    bool takeNew(size_t index, cuda::StreamHandle stream);
+  };
+  static constexpr size_t kNowhere = ~size_t(0);
+
+public:
   /// The use of a graph by one thread.
   class Lease {
   public:
@@ -35,40 +84,50 @@ public:
     Lease(const Lease &) = delete;
     Lease &operator=(const Lease &) = delete;
     ~Lease() {
-      if (busy)
-        busy->clear(std::memory_order_release);
+      if (held)
+        held->busy.clear(std::memory_order_release);
     }
-    cuda::LaunchGraph *operator->() const { return graph; }
-    /// Which of the kStreams it is of.
-    size_t stream() const { return place; }
-    explicit operator bool() const { return graph; }
+    explicit operator bool() const { return held; }
+    cuda::LaunchGraph *operator->() const { return &*held->graph; }
+    /// The tensor maps of the last launch, of its entry at `index`.
+    llvm::MutableArrayRef<EncodedMap> maps(size_t index) const {
+      return held->maps[index];
+    }
+    /// After a launch that succeeded.
+    void remember(const LaunchKey &key) const;
 
   private:
     friend class StreamGraphs;
-    cuda::LaunchGraph *graph = nullptr;
-    size_t place = 0;
-    std::atomic_flag *busy = nullptr;
+    bool hold(Graph &graph) {
+      if (graph.busy.test_and_set(std::memory_order_acquire))
+        return false;
+      held = &graph;
+      return true;
+    }
+    Graph *held = nullptr;
   };
-  /// Nothing where there is no graph of the stream, where another thread uses
-  /// it, and of streams that are being captured. Inside the context.
+
+  /// A graph to launch with new arguments. Nothing where the stream has none,
+  /// where another thread uses it, and of streams that are being captured.
+  /// Inside the context.
   void take(Lease &lease, const cuda::ContextScope &scope,
-            cuda::StreamHandle stream, LaunchPart part, bool paired);
+            cuda::StreamHandle stream, LaunchPart part, bool paired,
+            uint64_t hash = 0);
+  /// The stream's graph whose last launch had that key, if there is one.
+  void takeRemembered(Lease &lease, cuda::StreamHandle stream,
+                      const LaunchKey &key);
 
 private:
-  struct OfStream {
-    std::atomic<cuda::StreamHandle> stream = kNone;
-    std::atomic_flag busy;
-    std::array<std::optional<cuda::LaunchGraph>, 6> graphs;
-  };
   static const cuda::StreamHandle kNone, kPerThread;
 
   static size_t indexOf(LaunchPart part, bool paired) {
     return 2 * static_cast<size_t>(part) + paired;
   }
-  OfStream *find(cuda::StreamHandle stream);
+  void makeSet(Set &set, llvm::ArrayRef<Entry> entries, size_t most);
 
-  std::array<OfStream, kStreams> streams;
-  const cuda::Context *context = nullptr; ///< null: there are none
+  std::shared_ptr<LaunchGraphBudget> budget;
+  std::array<Set, 6> sets;
+  const cuda::Context *context = nullptr; ///< null: there are no graphs
 };
 
 } // namespace mla_jit

@@ -344,6 +344,72 @@ TEST_F(CInterfaceCudaTest, LayersShareASchedule) {
   EXPECT_EQ(countersOf(engine).launch_failures, 0u);
 }
 
+// What comes again, as a model's layers do, is looked at once.
+TEST_F(CInterfaceCudaTest, LaunchesAgainWithoutTellingTheDriver) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  auto steps = [&](int layers) {
+    fake->calls.clear();
+    fake->maps.clear();
+    fake->launches.clear();
+    for (int layer = 0; layer < layers; ++layer) {
+      GPUStep step;
+      step.args.q.data = reinterpret_cast<void *>(0x10000000 + layer * 0x40000);
+      mla::Status status = kernel->launch(step.args);
+      EXPECT_TRUE(status) << status.message();
+    }
+    EXPECT_EQ(fake->calls["cuGraphLaunch"], layers);
+    EXPECT_EQ(fake->launches.size(), 2u * layers);
+    return fake->calls["cuGraphExecKernelNodeSetParams"];
+  };
+  EXPECT_EQ(steps(61), 2 * 61);
+  EXPECT_EQ(steps(61), 0);
+  EXPECT_TRUE(fake->maps.empty());
+  for (int layer = 0; layer < 61; ++layer)
+    EXPECT_EQ(fake->launches[2 * layer].parameters[0],
+              0x10000000u + layer * 0x40000);
+  EXPECT_EQ(countersOf(engine).launches, 2 * 61u);
+
+  // Whatever differs is another launch; of the scale one entry is told.
+  GPUStep step;
+  int &told = fake->calls["cuGraphExecKernelNodeSetParams"];
+  for (auto [scale, tellings] : {std::pair{0.1f, 2}, {0.2f, 3}, {0.1f, 4}}) {
+    step.args.softmax_scale = scale;
+    EXPECT_TRUE(kernel->launch(step.args));
+    EXPECT_EQ(told, tellings) << scale;
+  }
+  fake->launches.clear();
+  step.args.k.shape[3] = 577;
+  EXPECT_FALSE(kernel->launch(step.args));
+  EXPECT_TRUE(fake->launches.empty());
+}
+
+TEST_F(CInterfaceCudaTest, LaunchGraphsAsTheOptionSays) {
+  for (auto [option, graphs] : {std::pair{-1, 0}, {1, 1}, {8, 2}}) {
+    mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+      options.num_sms = 0;
+      options.target = "cuda";
+      options.cache_dir = cacheDirectory().c_str();
+      options.launch_graphs = option;
+    });
+    fake->calls.clear();
+    auto kernel = engine.prepare(gpuSpec());
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    EXPECT_EQ(fake->calls["cuGraphInstantiateWithFlags"], graphs) << option;
+    fake->launches.clear();
+    EXPECT_TRUE(kernel->launch(GPUStep().args));
+    EXPECT_EQ(fake->launches.size(), 2u);
+    EXPECT_EQ(fake->calls["cuGraphLaunch"], graphs > 0);
+  }
+  mla_engine_options options = mla::make<mla_engine_options>();
+  options.target = "cuda";
+  options.launch_graphs = -2;
+  auto refused = mla::Engine::create(options);
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.status()->argument, "launch_graphs");
+}
+
 TEST_F(CInterfaceCudaTest, SchedulesOfSomethingElseAreRefused) {
   mla::Engine engine = engineOf(0);
   auto kernel = engine.prepare(sharedSpec());

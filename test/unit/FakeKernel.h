@@ -17,6 +17,7 @@
 
 #include "../../runtime/src/CudaKernel.h"
 #include "../../runtime/src/CudaParameters.h"
+#include "../../runtime/src/LaunchGraphBudget.h"
 #include "CudaFixture.h"
 
 namespace mla_jit {
@@ -127,7 +128,8 @@ protected:
     compiled.text = text.value_or(ptx);
     compiled.cubin = std::move(cubin);
     compiled.info = std::make_shared<KernelInfo>(info);
-    return loadCudaKernel(std::move(compiled), context, maxWorkers, threads);
+    return loadCudaKernel(std::move(compiled), context, maxWorkers, threads,
+                          graphs);
   }
 
   llvm::Error run(const KernelState &state, const Arguments &arguments,
@@ -136,14 +138,17 @@ protected:
         layOutWorkspace(*state.info, arguments, state.workspaceWorkers(),
                         state.alignment(), reinterpret_cast<void *>(0x100000));
     return state.run(arguments, {*state.info, arguments, workspace},
-                     LaunchPart::All, stream);
+                     LaunchPart::All, stream, key);
   }
 
   KernelInfo info = fakeInfo();
   std::string ptx = "\n.version 8.0\n.entry decode_main()"
                     "\n.version 8.0\n.entry decode_combine()";
   unsigned threads = 2;
+  std::shared_ptr<LaunchGraphBudget> graphs =
+      std::make_shared<LaunchGraphBudget>(8);
   Workspace workspace;
+  LaunchKey key;
 };
 
 } // namespace mla_jit

@@ -9,6 +9,7 @@
 #include "../../runtime/src/StreamGraphs.h"
 #include "../../runtime/src/cuda/Tools.h"
 #include "CudaFixture.h"
+#include "llvm/ADT/Hashing.h"
 
 #include <thread>
 
@@ -20,9 +21,9 @@ class StreamGraphsTest : public cuda::CudaTest {
 protected:
   StreamGraphsTest() {
     function = loadFunction();
-    cuda::LaunchGraph::Kernel entry{function.get(), {}, 3};
-    entry.config.programmaticDependent = true;
-    kernels = {entry, entry, entry};
+    StreamGraphs::Entry entry{{function.get(), {}, 3}};
+    entry.kernel.config.programmaticDependent = true;
+    entries = {entry, entry, entry};
   }
   ~StreamGraphsTest() override { function.reset(); }
 
@@ -36,14 +37,17 @@ protected:
   cuda::ContextScope scope() { return cuda::get(context->enter()); }
   cuda::Stream newStream() { return cuda::get(cuda::Stream::create(context)); }
 
+  /// Enough for two graphs of each part.
+  std::shared_ptr<LaunchGraphBudget> budget =
+      std::make_shared<LaunchGraphBudget>(6);
   std::shared_ptr<const cuda::Function> function;
-  llvm::SmallVector<cuda::LaunchGraph::Kernel, 4> kernels;
+  llvm::SmallVector<StreamGraphs::Entry, 4> entries;
 };
 } // namespace
 
 TEST_F(StreamGraphsTest, LaunchesWhatSingleLaunchesWould) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/true);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/true);
   EXPECT_TRUE(fake->launches.empty());
   uint64_t values[3] = {11, 12, 13};
   void *parameters[3] = {&values[0], &values[1], &values[2]};
@@ -75,10 +79,10 @@ namespace {
 class ToldTest : public StreamGraphsTest {
 protected:
   ToldTest() {
-    for (cuda::LaunchGraph::Kernel &kernel : kernels)
-      kernel.numBytes = sizeof(values[0]);
-    kernels.pop_back();
-    graph.emplace(cuda::get(cuda::LaunchGraph::create(kernels)));
+    cuda::LaunchGraph::Kernel kernel = entries[0].kernel;
+    kernel.numBytes = sizeof(values[0]);
+    graph.emplace(std::move(
+        cuda::get(cuda::LaunchGraph::create({kernel, kernel}, 1)).front()));
   }
 
   void launch() {
@@ -152,9 +156,163 @@ TEST_F(ToldTest, AgainAfterAFailure) {
   EXPECT_EQ(tellings(), 1);
 }
 
+namespace {
+/// Launches that are remembered, of kernels with one parameter each.
+class RememberedTest : public StreamGraphsTest {
+protected:
+  static constexpr size_t kGraphs = 4;
+  RememberedTest() {
+    budget = std::make_shared<LaunchGraphBudget>(4 * kGraphs);
+    graphs.emplace(budget);
+    graphs->create(entries, /*paired=*/false, /*hasPlanEntry=*/false, kGraphs);
+  }
+
+  static LaunchKey keyOf(const std::string &text) {
+    LaunchKey key;
+    key.bytes = text;
+    key.hash = llvm::hash_value(text);
+    return key;
+  }
+  /// Launches with all parameters that value; false if there is no graph.
+  bool launch(const LaunchKey &key, uint64_t value,
+              StreamHandle stream = nullptr) {
+    StreamGraphs::Lease lease;
+    graphs->take(lease, scope(), stream, LaunchPart::All, /*paired=*/false,
+                 key.hash);
+    if (!lease)
+      return false;
+    void *parameters[3] = {&value, &value, &value};
+    std::vector<cuda::LaunchGraph::Call> calls(3, {{1, 1, 1}, parameters});
+    if (!cuda::Failure(lease->launch(scope(), stream, calls)).ok)
+      return false;
+    lease.remember(key);
+    return true;
+  }
+  /// The parameter that is launched again; 0 if nothing is.
+  uint64_t repeat(const LaunchKey &key, StreamHandle stream = nullptr) {
+    StreamGraphs::Lease lease;
+    graphs->takeRemembered(lease, stream, key);
+    if (!lease)
+      return 0;
+    fake->launches.clear();
+    EXPECT_TRUE(cuda::Failure(lease->repeat(scope(), stream)).ok);
+    EXPECT_EQ(fake->launches.size(), 3u);
+    return fake->launches.back().parameters[0];
+  }
+
+  std::optional<StreamGraphs> graphs;
+  const std::array<std::string, 5> texts = {"one", "two", "three", "four",
+                                            "five"};
+};
+} // namespace
+
+TEST_F(RememberedTest, EachGraphKeepsItsLaunch) {
+  for (auto [i, text] : llvm::enumerate(texts))
+    EXPECT_EQ(repeat(keyOf(text)), 0u) << i;
+  // The last graph is left to another stream.
+  for (size_t i = 0; i < kGraphs - 1; ++i)
+    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+  int told = fake->calls["cuGraphExecKernelNodeSetParams"];
+  for (int round = 0; round < 2; ++round)
+    for (size_t i = 0; i < kGraphs - 1; ++i)
+      EXPECT_EQ(repeat(keyOf(texts[i])), 10 + i);
+  EXPECT_EQ(fake->calls["cuGraphExecKernelNodeSetParams"], told);
+}
+
+TEST_F(RememberedTest, WhatIsNotRepeatedIsForgotten) {
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+  EXPECT_EQ(repeat(keyOf(texts[0])), 0u);
+  EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
+  EXPECT_TRUE(launch(keyOf(texts[4]), 14));
+  EXPECT_EQ(repeat(keyOf(texts[2])), 0u);
+  for (size_t i : {1, 3, 4})
+    EXPECT_EQ(repeat(keyOf(texts[i])), 10u + i);
+}
+
+TEST_F(RememberedTest, OfItsStreamAlone) {
+  cuda::Stream other = newStream(), third = newStream();
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+  EXPECT_EQ(repeat(keyOf(texts[3]), other.handle()), 0u);
+  EXPECT_TRUE(launch(keyOf(texts[3]), 20, other.handle()));
+  EXPECT_EQ(repeat(keyOf(texts[3]), other.handle()), 20u);
+  EXPECT_EQ(repeat(keyOf(texts[3])), 13u);
+  EXPECT_FALSE(launch(keyOf(texts[3]), 30, third.handle()));
+}
+
+// Two keys of one hash take one graph in turn, and are not confused.
+TEST_F(RememberedTest, ByAllOfTheKey) {
+  LaunchKey one = keyOf(texts[0]), two = keyOf(texts[1]);
+  two.hash = one.hash;
+  EXPECT_TRUE(launch(one, 10));
+  EXPECT_EQ(repeat(two), 0u);
+  EXPECT_TRUE(launch(two, 20));
+  EXPECT_EQ(repeat(one), 0u);
+  EXPECT_EQ(repeat(two), 20u);
+  two.plansVersion = 1;
+  EXPECT_EQ(repeat(two), 0u);
+}
+
+TEST_F(RememberedTest, NotALaunchThatFailed) {
+  LaunchKey key = keyOf(texts[0]);
+  EXPECT_TRUE(launch(key, 10));
+  for (const char *call : {"cuGraphExecKernelNodeSetParams", "cuGraphLaunch"}) {
+    fail(call, cuda::OutOfMemory);
+    EXPECT_FALSE(launch(key, 20)) << call;
+    fake->failures.clear();
+    EXPECT_EQ(repeat(key), 0u) << call;
+    EXPECT_TRUE(launch(key, 10));
+    EXPECT_EQ(repeat(key), 10u) << call;
+  }
+}
+
+TEST_F(RememberedTest, NotWithoutAKey) {
+  EXPECT_TRUE(launch(LaunchKey(), 10));
+  EXPECT_EQ(repeat(LaunchKey()), 0u);
+}
+
+TEST_F(StreamGraphsTest, TakeOfTheBudgetWhatTheyHave) {
+  budget = std::make_shared<LaunchGraphBudget>(40);
+  {
+    StreamGraphs graphs(budget);
+    graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
+    EXPECT_EQ(budget->take(100), 7u); // of 30
+    budget->giveBack(7);
+  }
+  EXPECT_EQ(budget->take(100), 10u);
+  // What the driver did not make.
+  budget = std::make_shared<LaunchGraphBudget>(40);
+  StreamGraphs none(budget);
+  fail("cuGraphUpload", cuda::OutOfMemory);
+  none.create(entries, /*paired=*/false, /*hasPlanEntry=*/true);
+  EXPECT_EQ(budget->take(100), 10u);
+}
+
+TEST_F(StreamGraphsTest, NoneWithoutABudget) {
+  for (const auto &none : {std::shared_ptr<LaunchGraphBudget>(),
+                           std::make_shared<LaunchGraphBudget>(0)}) {
+    StreamGraphs graphs(none);
+    graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/true);
+    EXPECT_FALSE(has(graphs, nullptr));
+  }
+}
+
+TEST(LaunchGraphBudgetTest, LeavesSomeToOthers) {
+  LaunchGraphBudget budget(20);
+  EXPECT_EQ(budget.take(3), 3u);
+  EXPECT_EQ(budget.take(97), 4u); // of 17
+  EXPECT_EQ(budget.take(97), 3u); // of 13
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(budget.take(97), 2u);
+  EXPECT_EQ(budget.take(97), 0u);
+  budget.giveBack(1);
+  EXPECT_EQ(budget.take(97), 1u);
+}
+
 TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
   cuda::Stream first = newStream(), second = newStream();
   EXPECT_TRUE(has(graphs, first.handle()));
   EXPECT_TRUE(has(graphs, nullptr)); // the default stream
@@ -164,25 +322,25 @@ TEST_F(StreamGraphsTest, StreamsKeepTheirGraphs) {
 }
 
 TEST_F(StreamGraphsTest, LaunchesWithClustersHaveGraphsOfTheirOwn) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
   EXPECT_FALSE(has(graphs, nullptr, LaunchPart::All, /*paired=*/true));
-  kernels[0].config.cluster[0] = 2;
-  kernels[0].config.grid[0] = 2;
-  graphs.create(kernels, /*paired=*/true, /*hasPlanEntry=*/false);
+  entries[0].kernel.config.cluster[0] = 2;
+  entries[0].kernel.config.grid[0] = 2;
+  graphs.create(entries, /*paired=*/true, /*hasPlanEntry=*/false);
   EXPECT_TRUE(has(graphs, nullptr, LaunchPart::All, /*paired=*/true));
   EXPECT_TRUE(has(graphs, nullptr));
 }
 
 TEST_F(StreamGraphsTest, PerThreadStreamsAreManyStreams) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
   EXPECT_FALSE(has(graphs, reinterpret_cast<StreamHandle>(uintptr_t(2))));
 }
 
 TEST_F(StreamGraphsTest, OneThreadAtATime) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
   {
     StreamGraphs::Lease lease;
     graphs.take(lease, scope(), nullptr, LaunchPart::All, /*paired=*/false);
@@ -194,8 +352,8 @@ TEST_F(StreamGraphsTest, OneThreadAtATime) {
 }
 
 TEST_F(StreamGraphsTest, NotInACapture) {
-  StreamGraphs graphs;
-  graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
   cuda::Stream stream = newStream();
   auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
     EXPECT_FALSE(has(graphs, stream.handle()));
@@ -209,8 +367,8 @@ TEST_F(StreamGraphsTest, NotInACapture) {
 TEST_F(StreamGraphsTest, AreMadeBesideACapture) {
   cuda::Stream stream = newStream();
   auto graph = cuda::Graph::capture(context, stream, [&]() -> llvm::Error {
-    StreamGraphs graphs;
-    graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/false);
+    StreamGraphs graphs(budget);
+    graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
     EXPECT_TRUE(has(graphs, nullptr));
     return llvm::Error::success();
   });
@@ -222,16 +380,17 @@ TEST_F(StreamGraphsTest, NoneWhereTheDriverMakesNone) {
        {"cuStreamCreate", "cuStreamBeginCapture", "cuLaunchKernelEx",
         "cuStreamGetCaptureInfo", "cuStreamEndCapture",
         "cuGraphInstantiateWithFlags", "cuGraphUpload"}) {
-    StreamGraphs graphs;
+    StreamGraphs graphs(budget);
     fail(call, cuda::OutOfMemory);
-    graphs.create(kernels, /*paired=*/false, /*hasPlanEntry=*/true);
+    graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/true);
     fake->failures.clear();
     EXPECT_FALSE(has(graphs, nullptr)) << call;
   }
 }
 
 TEST_F(StreamGraphsTest, FailuresNameTheCallAndTheKernel) {
-  auto graph = cuda::get(cuda::LaunchGraph::create({kernels[0]}));
+  auto graph = std::move(
+      cuda::get(cuda::LaunchGraph::create({entries[0].kernel}, 1)).front());
   uint64_t value = 0;
   void *parameters[3] = {&value, &value, &value};
   cuda::LaunchGraph::Call call{{1, 1, 1}, parameters};

@@ -140,6 +140,38 @@ static void backToBack(Check &check, RuntimeHost &host) {
   check.note(Twine(info.num_entries) + " kernels a launch");
 }
 
+/// Launches that come again are not looked at anew: what they read is.
+static void repeatedLayers(Check &check, RuntimeHost &host) {
+  constexpr int kLayers = 61, kSteps = 6;
+  mla::Engine engine = host.makeEngine();
+  DecodeStep step(check, host, engine, prepare(check, host, engine),
+                  {/*splits=*/0, kLayers});
+  auto launchLayers = [&] {
+    for (int layer = 0; layer < kLayers; ++layer) {
+      step.setQuery(host.query(layer % 2));
+      step.launch(layer);
+    }
+  };
+  std::optional<CapturedGraph> graph;
+  for (int i = 0; i < kSteps; ++i) {
+    const Lengths &lengths = i % 2 ? kLongLengths : Lengths{100, 8000, 3, 0};
+    std::vector<DecodeStep::Bytes> expected;
+    for (int which : {0, 1}) {
+      step.setQuery(host.query(which));
+      expected.push_back(step.run(lengths));
+    }
+    step.spoilOutputs();
+    if (i == kSteps / 2)
+      graph.emplace(check, step.stream(), cuda::CaptureMode::Global,
+                    launchLayers);
+    if (graph && i % 2)
+      graph->replay();
+    else
+      launchLayers();
+    requireCopies(check, step, expected, kLayers, "step " + Twine(i));
+  }
+}
+
 static void manyThreads(Check &check, RuntimeHost &host) {
   constexpr int kThreads = 8, kLaunches = 200;
   mla::Engine engine = host.makeEngine();
@@ -171,6 +203,9 @@ ArrayRef<RuntimeCase> runtimeStreamCases() {
       {"C7.back-to-back",
        "4000 launches of 8 splits and their combination agree with serial ones",
        backToBack},
+      {"repeated",
+       "6 steps of 61 layers with other lengths each, eager and captured",
+       repeatedLayers},
       {"threads", "8 threads launch one kernel in streams of their own",
        manyThreads},
   };

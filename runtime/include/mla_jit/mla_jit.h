@@ -153,7 +153,12 @@ typedef struct mla_engine_options {
   void (*log)(void *user, const mla_log *event); /* any thread, no lock held */
   void *log_user;
   int32_t self_check; /* mla_self_check */
-  int32_t reserved;
+  /* CUDA: launches that kernels keep, by stream and arguments, as graphs that
+     are made when they are loaded. One that comes again, as those of a model's
+     layers do at each step, needs no checks and is told the driver no more.
+     Each takes 96 KiB of the device's memory; a kernel has 97 at most (194 with
+     pairs of CTAs or a shared schedule). 0: 512; -1: none */
+  int32_t launch_graphs;
 } mla_engine_options;
 
 /* Asks no driver. `options` null: all defaults. */

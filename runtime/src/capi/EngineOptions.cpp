@@ -40,6 +40,8 @@ static llvm::Error readTarget(std::string_view text, EngineOptions &options) {
   return llvm::Error::success();
 }
 
+static constexpr int32_t kMostLaunchGraphs = 1 << 20;
+
 static llvm::Error checkNumbers(const mla_engine_options &given) {
   struct {
     const char *name;
@@ -52,12 +54,14 @@ static llvm::Error checkNumbers(const mla_engine_options &given) {
       {"cache_trust", given.cache_trust, MLA_TRUST_GROUP},
       {"compile_threads", given.compile_threads, 1 << 10},
       {"self_check", given.self_check, MLA_SELF_CHECK_ALWAYS},
-      {"reserved", given.reserved, 0},
   };
   for (auto [name, value, most] : kRanges)
     if (value < 0 || value > most)
       return invalid("option '{0}' requires 0 to {1}, but got {2}", name, most,
                      value);
+  if (given.launch_graphs < -1 || given.launch_graphs > kMostLaunchGraphs)
+    return invalid("option 'launch_graphs' requires -1 to {0}, but got {1}",
+                   kMostLaunchGraphs, given.launch_graphs);
   return llvm::Error::success();
 }
 
@@ -108,6 +112,8 @@ llvm::Expected<EngineOptions> toOptions(const mla_engine_options &given) {
   options.cache.directory = cacheDirectory(given.cache_dir);
   options.cache.mode = static_cast<CacheMode>(given.cache_mode);
   options.cache.trustGroup = given.cache_trust == MLA_TRUST_GROUP;
+  if (given.launch_graphs)
+    options.launchGraphs = std::max(given.launch_graphs, 0);
   if (given.cache_bytes)
     options.cache.maxBytes = given.cache_bytes;
   if (given.memory_entries)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../LaunchKey.h"
 #include "Handles.h"
 
 using namespace mla_jit;
@@ -85,12 +86,40 @@ static bool isEmpty(const mla_args &args) {
   return args.batch == 0 || args.total_q == 0;
 }
 
-mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
-                    mla_status *status) try {
-  if (llvm::Error error = require(handle, "kernel"))
-    return report(status, std::move(error));
-  auto launch = [&](const Kernel &kernel, const mla_args &given,
-                    Arguments &arguments) -> llvm::Error {
+/// None of a launch that reads more than the struct.
+static LaunchKey keyOf(const mla_args &args) {
+  LaunchKey key;
+  if (args.num_named)
+    return key;
+  static_assert(sizeof(mla_args) <= LaunchKey::kMaxBytes);
+  key.bytes = {reinterpret_cast<const char *>(&args), sizeof(mla_args)};
+  key.usesPlan = args.schedule;
+  // What the layers of a model differ in, and its steps.
+  const void *pointers[] = {args.q.data,   args.q_rope.data,   args.k.data,
+                            args.v.data,   args.k_rope.data,   args.out.data,
+                            args.lse.data, args.seq_lens.data, args.table.data,
+                            args.schedule, args.workspace};
+  auto add = [&key](uint64_t value) {
+    key.hash = (key.hash ^ value) * 0x9e3779b97f4a7c15;
+    key.hash ^= key.hash >> 32;
+  };
+  add(static_cast<uint64_t>(args.batch) << 32 | args.total_q);
+  for (const void *pointer : pointers)
+    add(reinterpret_cast<uintptr_t>(pointer));
+  return key;
+}
+
+static llvm::Error launch(mla_kernel &handle, void *stream,
+                          const mla_args *args) {
+  LaunchKey key;
+  // Of a struct of this very header no byte is unknown.
+  if (args && args->size == sizeof(mla_args))
+    key = keyOf(*args);
+  auto repeated = handle.kernel->repeat(key, stream);
+  if (!repeated || *repeated)
+    return repeated.takeError();
+  auto checked = [&](const Kernel &kernel, const mla_args &given,
+                     Arguments &arguments) -> llvm::Error {
     bool isPlanned = given.schedule;
     if (llvm::Error error =
             checkBytes("workspace_bytes", given.workspace_bytes, kernel, given,
@@ -103,9 +132,16 @@ mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
     if (isEmpty(given))
       return arguments.check();
     return kernel.launch(arguments, given.workspace, given.workspace_bytes,
-                         stream);
+                         stream, &key);
   };
-  if (llvm::Error error = start(*handle, args, launch)) {
+  return start(handle, args, checked);
+}
+
+mla_code mla_launch(mla_kernel *handle, void *stream, const mla_args *args,
+                    mla_status *status) try {
+  if (llvm::Error error = require(handle, "kernel"))
+    return report(status, std::move(error));
+  if (llvm::Error error = launch(*handle, stream, args)) {
     handle->shared->launches.add(LaunchEvent::Failed);
     return report(status, std::move(error));
   }

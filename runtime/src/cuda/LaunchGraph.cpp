@@ -45,10 +45,11 @@ LaunchGraph::~LaunchGraph() {
   driver.call().graphDestroy(graph);
 }
 
-Expected<LaunchGraph> LaunchGraph::create(ArrayRef<Kernel> kernels) {
-  LaunchGraph made(kernels);
-  const Driver &driver = made.context().driver();
-  Expected<ContextScope> scope = made.context().enter();
+Expected<std::vector<LaunchGraph>> LaunchGraph::create(ArrayRef<Kernel> kernels,
+                                                       size_t most) {
+  const Context &context = kernels.front().function->context();
+  const Driver &driver = context.driver();
+  Expected<ContextScope> scope = context.enter();
   if (!scope)
     return scope.takeError();
   RelaxedCaptureScope relaxed(driver);
@@ -57,19 +58,32 @@ Expected<LaunchGraph> LaunchGraph::create(ArrayRef<Kernel> kernels) {
           driver.check(driver.call().streamCreate(&stream, kStreamNonBlocking),
                        "cuStreamCreate"))
     return std::move(error);
-  Error error = made.capture(stream);
-  if (!error)
-    error = driver.check(
-        driver.call().graphInstantiate(&made.executable, made.graph, 0),
-        "cuGraphInstantiateWithFlags");
-  // Else the first launch would do it.
-  if (!error)
-    error = driver.check(driver.call().graphUpload(made.executable, stream),
-                         "cuGraphUpload");
+  std::vector<LaunchGraph> made;
+  Error error = Error::success();
+  while (!error && made.size() < most) {
+    LaunchGraph graph(kernels);
+    error = graph.make(stream);
+    if (!error)
+      made.push_back(std::move(graph));
+  }
   driver.call().streamDestroy(stream);
-  if (error)
+  if (made.empty())
     return std::move(error);
+  llvm::consumeError(std::move(error));
   return std::move(made);
+}
+
+Error LaunchGraph::make(StreamHandle stream) {
+  if (Error error = capture(stream))
+    return error;
+  const Driver &driver = context().driver();
+  if (Error error =
+          driver.check(driver.call().graphInstantiate(&executable, graph, 0),
+                       "cuGraphInstantiateWithFlags"))
+    return error;
+  // Else the first launch would do it.
+  return driver.check(driver.call().graphUpload(executable, stream),
+                      "cuGraphUpload");
 }
 
 /// Launches are captured, so that their attributes mean what they mean in a
@@ -149,12 +163,16 @@ Error LaunchGraph::tell(size_t node, const Call &call) {
   return Error::success();
 }
 
-Error LaunchGraph::launch(const ContextScope &, StreamHandle stream,
+Error LaunchGraph::launch(const ContextScope &scope, StreamHandle stream,
                           ArrayRef<Call> calls) {
-  const Driver &driver = context().driver();
   for (size_t i = 0; i < kernels.size(); ++i)
     if (Error error = tell(i, calls[i]))
       return error;
+  return repeat(scope, stream);
+}
+
+Error LaunchGraph::repeat(const ContextScope &, StreamHandle stream) {
+  const Driver &driver = context().driver();
   Result result = driver.call().graphLaunch(executable, stream);
   return result == Success
              ? Error::success()

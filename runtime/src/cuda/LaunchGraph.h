@@ -37,8 +37,10 @@ public:
     llvm::ArrayRef<char> bytes = {};
   };
 
-  /// Takes about 100 KB of device memory. Functions must outlive it.
-  static llvm::Expected<LaunchGraph> create(llvm::ArrayRef<Kernel> kernels);
+  /// Makes up to `most`, at least one. Each takes 96 KiB of device memory.
+  /// Functions must outlive them.
+  static llvm::Expected<std::vector<LaunchGraph>>
+  create(llvm::ArrayRef<Kernel> kernels, size_t most);
   LaunchGraph(LaunchGraph &&other) noexcept;
   LaunchGraph &operator=(LaunchGraph &&) = delete;
   ~LaunchGraph();
@@ -47,6 +49,8 @@ public:
   /// captured: graphs in graphs are none.
   llvm::Error launch(const ContextScope &, StreamHandle stream,
                      llvm::ArrayRef<Call> calls);
+  /// The last launch again, which succeeded.
+  llvm::Error repeat(const ContextScope &, StreamHandle stream);
 
 private:
   /// What the driver was told of a node last.
@@ -57,6 +61,8 @@ private:
   };
   explicit LaunchGraph(llvm::ArrayRef<Kernel> kernels);
   const Context &context() const { return kernels.front().function->context(); }
+  /// In a stream of its own.
+  llvm::Error make(StreamHandle stream);
   llvm::Error capture(StreamHandle stream);
   llvm::Error captureNodes(StreamHandle stream);
   llvm::Error tell(size_t node, const Call &call);
