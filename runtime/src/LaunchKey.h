@@ -23,7 +23,7 @@ struct LaunchKey {
 
   /// All that the caller gave, by value; none: a launch that is not remembered.
   llvm::ArrayRef<char> bytes;
-  uint64_t hash = 0; ///< of what differs most
+  uint64_t hash = 0; ///< of what differs most; 0: of no bytes
   bool usesPlan = false;
   /// Of the plans' records, if it uses one: what the checks read besides.
   uint64_t plansVersion = 0;

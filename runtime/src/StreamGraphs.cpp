@@ -84,7 +84,27 @@ bool StreamGraphs::Set::takeNew(size_t index, StreamHandle stream) {
   return true;
 }
 
-size_t StreamGraphs::Set::choose(StreamHandle stream) {
+bool StreamGraphs::Set::see(uint64_t hash) {
+  for (std::atomic<uint64_t> &one : seen)
+    if (one.load(kRelaxed) == hash)
+      return true;
+  size_t index = numSeen.fetch_add(1, kRelaxed) % seen.size();
+  seen[index].store(hash, kRelaxed);
+  return false;
+}
+
+size_t StreamGraphs::Set::first(StreamHandle stream) {
+  for (size_t i = 0, count = places.size(); i < count; ++i) {
+    // Another stream may take it at the same time.
+    if (i == numTaken.load(kRelaxed) && takeNew(i, stream))
+      return i;
+    if (places[i].stream.load(kRelaxed) == stream)
+      return i;
+  }
+  return kNowhere;
+}
+
+size_t StreamGraphs::Set::other(StreamHandle stream, size_t first) {
   size_t count = places.size();
   size_t taken = numTaken.load(kRelaxed);
   if (taken + 1 < count && takeNew(taken, stream))
@@ -93,14 +113,21 @@ size_t StreamGraphs::Set::choose(StreamHandle stream) {
   size_t index = next.load(kRelaxed);
   for (size_t steps = 0; steps < 2 * count; ++steps) {
     index = index < count ? index : 0;
-    Place &place = places[index++];
-    if (place.stream.load(kRelaxed) != stream ||
+    size_t here = index++;
+    Place &place = places[here];
+    if (here == first || place.stream.load(kRelaxed) != stream ||
         place.isUsed.exchange(false, kRelaxed))
       continue;
     next.store(index, kRelaxed);
-    return index - 1;
+    return here;
   }
-  return count && takeNew(count - 1, stream) ? count - 1 : kNowhere;
+  return first;
+}
+
+size_t StreamGraphs::Set::choose(StreamHandle stream, uint64_t hash) {
+  size_t index = first(stream);
+  bool comesAgain = hash && see(hash);
+  return index != kNowhere && comesAgain ? other(stream, index) : index;
 }
 
 void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
@@ -116,7 +143,7 @@ void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
   Set &set = sets[indexOf(part, paired)];
   size_t index = set.find(stream, hash);
   if (index == kNowhere)
-    index = set.choose(stream);
+    index = set.choose(stream, hash);
   if (index == kNowhere || !lease.hold(set.graphs[index]))
     return;
   lease.held->keyBytes.clear();

@@ -20,16 +20,16 @@
 namespace mla_jit {
 
 /// Launch graphs of one kernel. A graph keeps the stream that takes it first
-/// for good: in another it could wait for what that one waits for. Of a
-/// stream's graphs each keeps what it launched last, so that launches that come
-/// again, as those of a model's layers do at each step, need nothing but to be
-/// started. All made beforehand, as launches allocate nothing. Where there are
-/// none, launches are single ones.
+/// for good: in another it could wait for what that one waits for. Each keeps
+/// what it launched last. A stream's first one launches what is new; what comes
+/// again, as a model's layers do at each step, gets one of its own, and needs
+/// nothing then but to be started. All made beforehand, as launches allocate
+/// nothing. Where there are none, launches are single ones.
 class StreamGraphs {
 public:
-  /// Most graphs for launches of one kind: the layers of a model, and one for
-  /// another stream.
-  static constexpr size_t kMostGraphs = 97;
+  /// Most graphs for launches of one kind: for 126 layers of a model, for what
+  /// is new, and for another stream.
+  static constexpr size_t kMostGraphs = 128;
 
   struct Entry {
     cuda::LaunchGraph::Kernel kernel;
@@ -67,12 +67,22 @@ private:
     std::vector<Graph> graphs;        ///< by place
     std::atomic<size_t> numTaken = 0; ///< the first so many belong to streams
     std::atomic<size_t> next = 0;     ///< to be replaced, if it is not used
+    /// Hashes of the latest new launches.
+    std::array<std::atomic<uint64_t>, 256> seen = {};
+    std::atomic<size_t> numSeen = 0;
+
     /// The position of the stream's graph that launched such a key last.
     size_t find(cuda::StreamHandle stream, uint64_t hash) const;
-    /// That of a graph for a new launch: one that no stream has, but for the
-    /// last one, or one of the stream's that was not used for long.
-    size_t choose(cuda::StreamHandle stream);
+    /// That of a graph for another launch of the stream.
+    size_t choose(cuda::StreamHandle stream, uint64_t hash);
+    /// The stream's first graph.
+    size_t first(cuda::StreamHandle stream);
+    /// Another one: one that no stream has, but for the last, or one of the
+    /// stream's that was not used for long.
+    size_t other(cuda::StreamHandle stream, size_t first);
     bool takeNew(size_t index, cuda::StreamHandle stream);
+    /// Whether such a launch was seen not long ago; else it is now.
+    bool see(uint64_t hash);
   };
   static constexpr size_t kNowhere = ~size_t(0);
 

@@ -188,6 +188,12 @@ protected:
     lease.remember(key);
     return true;
   }
+  /// Launches texts[i] with 10 + i, something else, and that again.
+  bool launchTwice(size_t i) {
+    return launch(keyOf(texts[i]), 10 + i) &&
+           launch(keyOf("once " + texts[i]), 1) &&
+           launch(keyOf(texts[i]), 10 + i);
+  }
   /// The parameter that is launched again; 0 if nothing is.
   uint64_t repeat(const LaunchKey &key, StreamHandle stream = nullptr) {
     StreamGraphs::Lease lease;
@@ -209,31 +215,44 @@ protected:
 TEST_F(RememberedTest, EachGraphKeepsItsLaunch) {
   for (auto [i, text] : llvm::enumerate(texts))
     EXPECT_EQ(repeat(keyOf(text)), 0u) << i;
-  // The last graph is left to another stream.
-  for (size_t i = 0; i < kGraphs - 1; ++i)
-    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+  // The first is for what is new, the last is left to another stream.
+  for (size_t i = 0; i < kGraphs - 2; ++i)
+    EXPECT_TRUE(launchTwice(i));
   int told = fake->calls["cuGraphExecKernelNodeSetParams"];
   for (int round = 0; round < 2; ++round)
-    for (size_t i = 0; i < kGraphs - 1; ++i)
+    for (size_t i = 0; i < kGraphs - 2; ++i)
       EXPECT_EQ(repeat(keyOf(texts[i])), 10 + i);
   EXPECT_EQ(fake->calls["cuGraphExecKernelNodeSetParams"], told);
 }
 
 TEST_F(RememberedTest, WhatIsNotRepeatedIsForgotten) {
-  for (size_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+  // One of three graphs is for what is new.
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(launchTwice(i));
   EXPECT_EQ(repeat(keyOf(texts[0])), 0u);
   EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
-  EXPECT_TRUE(launch(keyOf(texts[4]), 14));
-  EXPECT_EQ(repeat(keyOf(texts[2])), 0u);
-  for (size_t i : {1, 3, 4})
-    EXPECT_EQ(repeat(keyOf(texts[i])), 10u + i);
+  EXPECT_TRUE(launchTwice(3));
+  EXPECT_EQ(repeat(keyOf(texts[2])), 12u);
+  EXPECT_EQ(repeat(keyOf(texts[1])), 0u);
+  EXPECT_EQ(repeat(keyOf(texts[3])), 13u);
+}
+
+TEST_F(RememberedTest, WhatComesOnceTakesNoOthersGraph) {
+  EXPECT_TRUE(launchTwice(0));
+  EXPECT_TRUE(launchTwice(1));
+  for (size_t i : {2, 3, 4}) {
+    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+    EXPECT_EQ(repeat(keyOf(texts[i])), 10u + i); // at once
+  }
+  EXPECT_EQ(repeat(keyOf(texts[0])), 10u);
+  EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
+  EXPECT_EQ(repeat(keyOf(texts[3])), 0u);
 }
 
 TEST_F(RememberedTest, OfItsStreamAlone) {
   cuda::Stream other = newStream(), third = newStream();
   for (size_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i));
+    EXPECT_TRUE(launchTwice(i));
   EXPECT_EQ(repeat(keyOf(texts[3]), other.handle()), 0u);
   EXPECT_TRUE(launch(keyOf(texts[3]), 20, other.handle()));
   EXPECT_EQ(repeat(keyOf(texts[3]), other.handle()), 20u);

@@ -155,9 +155,9 @@ typedef struct mla_engine_options {
   int32_t self_check; /* mla_self_check */
   /* CUDA: launches that kernels keep, by stream and arguments, as graphs that
      are made when they are loaded. One that comes again, as those of a model's
-     layers do at each step, needs no checks and is told the driver no more.
-     Each takes 96 KiB of the device's memory; a kernel has 97 at most (194 with
-     pairs of CTAs or a shared schedule). 0: 512; -1: none */
+     layers do at each step, needs no checks, and the driver is told nothing.
+     Each takes 96 KiB of the device's memory; a kernel has up to 128, and as
+     many for pairs of CTAs and for a shared schedule. 0: 512; -1: none */
   int32_t launch_graphs;
 } mla_engine_options;
 
