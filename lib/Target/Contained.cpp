@@ -77,9 +77,15 @@ struct mla::ContainedCall::State {
   std::condition_variable changed;
   std::string stage;
   bool finished = false;
-  std::optional<std::string> failure; // errors pass between threads as text
+  /// Not taken where nobody waits any longer.
+  std::optional<llvm::Error> failure;
   bool outOfMemory = false;
   std::atomic<bool> abandoned = false;
+
+  ~State() {
+    if (failure)
+      llvm::consumeError(std::move(*failure));
+  }
 
   // With the mutex held.
   void abandon() {
@@ -87,9 +93,10 @@ struct mla::ContainedCall::State {
     ++abandonedThreads;
     std::atexit(waitAtExit);
   }
-  void finish(std::optional<std::string> why) {
+  void finish(llvm::Error why) {
     finished = true;
-    failure = std::move(why);
+    if (why)
+      failure.emplace(std::move(why));
     changed.notify_all();
   }
 };
@@ -122,7 +129,7 @@ void ContainedThread::handleFatalError(void *, const char *reason, bool) {
     --busyThreads;
     if (!call->abandoned) {
       call->abandon();
-      call->finish("stage '" + call->stage + "': " + reason);
+      call->finish(createStringError("stage '" + call->stage + "': " + reason));
     }
   }
   standStill();
@@ -144,7 +151,7 @@ void ContainedThread::endWithoutMemory(Call &call) {
     if (!call.abandoned) {
       call.abandon();
       call.outOfMemory = true;
-      call.finish(std::nullopt);
+      call.finish(llvm::Error::success());
     }
   }
   standStill();
@@ -168,14 +175,11 @@ void *ContainedThread::run(void *argument) {
   llvm::Error error = runBody(*call);
   // What the body owns goes before anyone hears that it is done.
   call->body = nullptr;
-  std::optional<std::string> failure;
-  if (error)
-    failure = llvm::toString(std::move(error));
   std::lock_guard<std::mutex> lock(call->mutex);
   if (call->abandoned)
     --abandonedThreads;
   --busyThreads;
-  call->finish(std::move(failure));
+  call->finish(std::move(error));
   return nullptr;
 }
 
@@ -223,7 +227,7 @@ llvm::Error mla::ContainedCall::wait(std::chrono::milliseconds timeLimit) {
   if (state->outOfMemory)
     return llvm::make_error<OutOfMemoryError>(state->stage);
   if (state->failure)
-    return createStringError(*state->failure);
+    return std::move(*state->failure);
   return llvm::Error::success();
 }
 

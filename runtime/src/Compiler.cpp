@@ -316,7 +316,7 @@ static llvm::Expected<TargetInfo> makeTargetInfo(const std::string &cpu) {
   FailureOr<mla::TargetAttr> target =
       mla::makeHostTarget(&context, cpu, reason);
   if (failed(target))
-    return createStringError("option 'cpu' " + reason);
+    return invalid(ofOption("cpu"), "{0}", reason);
   return TargetInfo{target->getCpu().str(),  target->getFeatures().str(),
                     target->getVectorBits(), target->getVectorRegisters(),
                     target->getL1Bytes(),    target->getL2Bytes()};
@@ -327,43 +327,15 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
       "target", [cpu] { return makeTargetInfo(cpu); });
 }
 
-/// Compiles on a thread where LLVM's fatal errors do no harm.
-static llvm::Expected<CompileResult> compileContained(CompileRequest request,
-                                                      Stage stage) {
-  // Errors come out of there as text only.
-  struct Outcome {
-    CompileResult result;
-    std::string refusal;
-  };
-  std::chrono::milliseconds limit = request.timeLimit;
-  auto outcome = mla::runContainedFor<Outcome>(
-      "compile",
-      [request = std::move(request), stage]() -> llvm::Expected<Outcome> {
-        auto result = Compilation(request).run(stage);
-        if (result)
-          return Outcome{std::move(*result), {}};
-        llvm::Error error = result.takeError();
-        bool refused = error.isA<UnsupportedError>();
-        std::string text = llvm::toString(std::move(error));
-        if (!refused)
-          return createStringError(text);
-        return Outcome{{}, std::move(text)};
-      },
-      limit);
-  if (!outcome)
-    return outcome.takeError();
-  if (!outcome->refusal.empty())
-    return llvm::make_error<UnsupportedError>(std::move(outcome->refusal));
-  return std::move(outcome->result);
-}
-
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage) {
   if (!request.chip.empty())
     if (auto chip = mla::findGPUChip(request.chip); !chip)
-      return createStringError("option 'chip': " +
-                               llvm::toString(chip.takeError()));
-  return compileContained(request, stage);
+      return invalid(ofOption("chip"), chip.takeError());
+  // On a thread where LLVM's fatal errors do no harm.
+  return mla::runContainedFor<CompileResult>(
+      "compile", [request, stage] { return Compilation(request).run(stage); },
+      request.timeLimit);
 }
 
 } // namespace mla_jit

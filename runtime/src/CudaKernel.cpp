@@ -184,9 +184,9 @@ llvm::Error CudaKernel::run(const Arguments &arguments,
         part == LaunchPart::Plan ? entries.take_front() : entries.drop_front();
   size_t first = entries.front();
   if (arguments.isDependent() && !info->entries[first].launch.dependent)
-    return llvm::make_error<UnsupportedError>(
-        "argument 'flags' requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
-        "before it waits for the kernel ahead");
+    return unsupported(ofArgument("flags"),
+                       "requires no MLA_LAUNCH_PDL_WAIT: this kernel reads "
+                       "before it waits for the kernel ahead");
   // Once for all that the driver is asked.
   auto scope = context->enter();
   if (!scope)

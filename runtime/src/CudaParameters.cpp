@@ -40,11 +40,10 @@ static llvm::Error checkAlignment(const ArgumentInfo &argument,
   if (argument.alignment == 1 || !tensor.data || !tensor.numElements())
     return llvm::Error::success();
   auto refuse = [&](const std::string &given) {
-    return llvm::make_error<UnsupportedError>(
-        formatv("argument '{0}' requires memory and strides at multiples of "
-                "{1} bytes, but {2}; {3}",
-                argument.name, argument.alignment, given, kUnalignedKernel)
-            .str());
+    return unsupported(
+        ofArgument(argument.name),
+        "requires memory and strides at multiples of {0} bytes, but {1}; {2}",
+        argument.alignment, given, kUnalignedKernel);
   };
   auto address = reinterpret_cast<uintptr_t>(tensor.data);
   if (address % argument.alignment)

@@ -98,10 +98,8 @@ makeTensorMapSpec(const KernelInfo::TensorMap &map, const Tensor &given,
   int columnDim = map.dims[map.rank - 1], rowDim = map.dims[map.rank - 2];
   int64_t columns = tensor.shape[columnDim];
   auto refuse = [&](const llvm::Twine &text) {
-    return llvm::make_error<UnsupportedError>(("argument '" + name +
-                                               "' is read by TMA, which " +
-                                               text + "; " + kUnalignedKernel)
-                                                  .str());
+    return unsupported(ofArgument(name), "is read by TMA, which {0}; {1}", text,
+                       kUnalignedKernel);
   };
   if (columns > 1 && tensor.stride[columnDim] != 1)
     return refuse("requires contiguous columns, but they have stride " +

@@ -20,12 +20,6 @@ using llvm::createStringError;
 
 namespace mla_jit {
 
-char UnsupportedError::ID;
-void UnsupportedError::log(llvm::raw_ostream &stream) const { stream << text; }
-std::error_code UnsupportedError::convertToErrorCode() const {
-  return llvm::inconvertibleErrorCode();
-}
-
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -113,11 +107,13 @@ llvm::Expected<ContextPtr> Engine::State::openDeviceOfChip() {
     usable = opened->get();
     return opened;
   }
-  return createStringError(
-      "stage 'device': option 'chip' requires that of device " +
-      std::to_string(device.ordinal) + " to run code, which is " + device.chip +
-      " (" + device.name + "), but got " + options.chip +
-      ": it can be compiled, not run");
+  return toError(
+      {.kind = FailureKind::Compile,
+       .message = "stage 'device': option 'chip' requires that of device " +
+                  std::to_string(device.ordinal) + " to run code, which is " +
+                  device.chip + " (" + device.name + "), but got " +
+                  options.chip + ": it can be compiled, not run",
+       .argument = "chip"});
 }
 
 llvm::Expected<std::string> Engine::State::chip() {
@@ -280,8 +276,7 @@ llvm::Expected<TargetInfo> Engine::target() const {
     return chip.takeError();
   auto known = mlir::mla::findGPUChip(*chip);
   if (!known)
-    return createStringError("option 'chip': " +
-                             llvm::toString(known.takeError()));
+    return invalid(ofOption("chip"), known.takeError());
   return TargetInfo{std::move(*chip), "", 0, 0, 0, 0};
 }
 

@@ -9,6 +9,7 @@
 #ifndef MLA_JIT_SRC_ENGINE_H
 #define MLA_JIT_SRC_ENGINE_H
 
+#include "Failure.h"
 #include "Kernel.h"
 #include "mla/Problem/Spec.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -147,20 +148,6 @@ struct DeviceInfo {
   int numSMs, sharedBytes, l2Bytes;
   uint64_t memoryBytes;
   bool isVerified; ///< the driver's assembler was, for that chip
-};
-
-/// The error of a spec that can be said but that the target has no kernel for,
-/// and of tensors that a kernel cannot take for how they lie in memory.
-class UnsupportedError : public llvm::ErrorInfo<UnsupportedError> {
-public:
-  static char ID; // NOLINT(readability-identifier-naming): the name that
-                  // llvm::ErrorInfo asks for
-  explicit UnsupportedError(std::string text) : text(std::move(text)) {}
-  void log(llvm::raw_ostream &stream) const override;
-  std::error_code convertToErrorCode() const override;
-
-private:
-  std::string text;
 };
 
 /// Compiles and runs kernels of one target. Making one asks no driver; the

@@ -66,7 +66,7 @@ struct Engine::State {
   load(llvm::Expected<CompileRequest> request);
 
   //===--------------------------------------------------------------------===//
-  // Kernels of specs (EngineKernels.cpp, EngineArchives.cpp)
+  // Kernels of specs (EngineKeys.cpp, EngineKernels.cpp, EngineArchives.cpp)
   //===--------------------------------------------------------------------===//
 
   /// What a spec's kernel depends on, and no more.

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Failure.h"
-#include "Engine.h"
 #include "cuda/Error.h"
 #include "mla/Target/Contained.h"
+
+#include <optional>
 
 namespace mla_jit {
 
@@ -21,14 +22,34 @@ std::error_code FailureError::convertToErrorCode() const {
   return llvm::inconvertibleErrorCode();
 }
 
-llvm::Error fail(FailureKind kind, std::string message) {
-  return llvm::make_error<FailureError>(Failure{kind, std::move(message)});
-}
+char UnsupportedError::ID;
+UnsupportedError::UnsupportedError(Failure failure)
+    : ErrorInfo(std::move(failure)) {}
 
 llvm::Error toError(Failure failure) {
   if (failure.kind == FailureKind::Unsupported)
-    return llvm::make_error<UnsupportedError>(std::move(failure.message));
+    return llvm::make_error<UnsupportedError>(std::move(failure));
   return llvm::make_error<FailureError>(std::move(failure));
+}
+
+llvm::Error fail(FailureKind kind, std::string message) {
+  return toError({kind, std::move(message)});
+}
+
+static std::string textOf(Subject subject) {
+  return llvm::formatv("{0} '{1}'", subject.kind, subject.name);
+}
+
+llvm::Error failOf(FailureKind kind, Subject subject, std::string text) {
+  return toError({.kind = kind,
+                  .message = textOf(subject) + " " + text,
+                  .argument = std::string(subject.name)});
+}
+
+llvm::Error invalid(Subject subject, llvm::Error why) {
+  return toError(
+      {.message = textOf(subject) + ": " + llvm::toString(std::move(why)),
+       .argument = std::string(subject.name)});
 }
 
 static FailureKind kindOf(cuda::ErrorKind kind) {
@@ -56,46 +77,51 @@ static FailureKind kindOf(cuda::ErrorKind kind) {
   return FailureKind::Device;
 }
 
-Failure describeFailure(llvm::Error error, FailureKind otherwise) {
-  Failure failure;
-  llvm::handleAllErrors(
-      std::move(error),
-      [&](const FailureError &known) { failure = known.failure(); },
-      [&](const UnsupportedError &refused) {
-        failure = {FailureKind::Unsupported, refused.message()};
-      },
-      [&](const mlir::mla::OutOfMemoryError &memory) {
-        failure = {FailureKind::OutOfMemory, memory.message()};
-      },
-      [&](const cuda::DriverError &driver) {
-        failure = {kindOf(driver.kind()), driver.message(),
-                   static_cast<int>(driver.result())};
-        // What a stage gave the driver is not the caller's argument.
-        if (failure.kind == FailureKind::Invalid &&
-            !quotedAfter(failure.message, "stage '").empty())
-          failure.kind = FailureKind::Device;
-      },
-      [&](const llvm::ErrorInfoBase &other) {
-        failure = {otherwise, other.message()};
-        if (!quotedAfter(failure.message, "stage '").empty())
-          failure.kind = FailureKind::Compile;
-        if (quotedAfter(failure.message, "argument '") == "workspace")
-          failure.kind = FailureKind::Workspace;
-        if (other.convertToErrorCode() == std::errc::timed_out)
-          failure.kind = FailureKind::Timeout;
-      });
+/// The stage that a message begins with ("stage 'tile': ..."), or "".
+static std::string stageOf(llvm::StringRef message) {
+  if (!message.consume_front("stage '"))
+    return "";
+  return message.take_until([](char c) { return c == '\''; }).str();
+}
+
+/// Of one error that is no list.
+static Failure describe(const llvm::ErrorInfoBase &error,
+                        FailureKind otherwise) {
+  if (error.isA<FailureError>()) {
+    Failure failure = static_cast<const FailureError &>(error).failure();
+    if (failure.stage.empty())
+      failure.stage = stageOf(failure.message);
+    return failure;
+  }
+  Failure failure{.kind = otherwise, .message = error.message()};
+  failure.stage = stageOf(failure.message);
+  bool isOfStage = !failure.stage.empty();
+  if (error.isA<mlir::mla::OutOfMemoryError>()) {
+    failure.kind = FailureKind::OutOfMemory;
+  } else if (error.isA<cuda::DriverError>()) {
+    const auto &driver = static_cast<const cuda::DriverError &>(error);
+    failure.kind = kindOf(driver.kind());
+    failure.driverCode = static_cast<int>(driver.result());
+    // What a stage gave the driver is not the caller's argument.
+    if (failure.kind == FailureKind::Invalid && isOfStage)
+      failure.kind = FailureKind::Device;
+  } else if (error.convertToErrorCode() == std::errc::timed_out) {
+    failure.kind = FailureKind::Timeout;
+  } else if (isOfStage) {
+    failure.kind = FailureKind::Compile;
+  }
   return failure;
 }
 
-std::string_view quotedAfter(std::string_view message,
-                             std::string_view before) {
-  size_t begin = message.find(before);
-  if (begin == std::string_view::npos)
-    return {};
-  begin += before.size();
-  size_t end = message.find('\'', begin);
-  return end == std::string_view::npos ? std::string_view()
-                                       : message.substr(begin, end - begin);
+Failure describeFailure(llvm::Error error, FailureKind otherwise) {
+  std::optional<Failure> first;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &one) {
+    if (first)
+      first->message += "\n" + one.message();
+    else
+      first = describe(one, otherwise);
+  });
+  return first.value_or(Failure());
 }
 
 } // namespace mla_jit

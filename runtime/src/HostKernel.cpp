@@ -95,8 +95,9 @@ llvm::Error HostKernel::run(const Arguments &arguments,
                             const LaunchValues &values, LaunchPart /*part*/,
                             void *stream, const LaunchKey & /*key*/) const {
   if (stream)
-    return createStringError("argument 'stream' requires a null pointer for a "
-                             "kernel of the host, but got one");
+    return invalid(
+        ofArgument("stream"),
+        "requires a null pointer for a kernel of the host, but got one");
   for (size_t e = 0; e < info->entries.size(); ++e) {
     const KernelInfo::Entry &entry = info->entries[e];
     EntryCall call;

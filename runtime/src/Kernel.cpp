@@ -71,13 +71,26 @@ llvm::Expected<std::string_view> Kernel::stage(std::string_view name) const {
       return stage.content;
     names += (names.empty() ? "" : ", ") + std::string(stage.name);
   }
-  return createStringError(
-      formatv("argument 'stage' requires one of {0}, but got '{1}'",
-              names.empty() ? "none (a kernel of MLIR text)" : names, name));
+  return invalid(ofArgument("stage"), "requires one of {0}, but got '{1}'",
+                 names.empty() ? "none (a kernel of MLIR text)" : names, name);
 }
 
 int Kernel::numWorkers() const { return state->numWorkers(); }
 size_t Kernel::workspaceAlignment() const { return state->alignment(); }
+
+std::string_view Kernel::variant(int64_t batch, int64_t totalQueries) const {
+  const KernelInfo &info = *state->info;
+  auto paired = llvm::find_if(
+      info.entries, [](const auto &entry) { return entry.launch.cluster > 1; });
+  if (paired == info.entries.end())
+    return "only";
+  bool isUniform = info.find("q_offsets") < 0;
+  int64_t workers = int64_t(numWorkers()) * paired->launch.ctasPerWorker;
+  return isUniform && batch > 0 &&
+                 info.hasPairs(batch, totalQueries / batch, workers)
+             ? "paired"
+             : "single";
+}
 
 int64_t Kernel::workersOf(const Arguments &arguments) const {
   return state->workspaceWorkers(arguments.maxWorkers());
@@ -99,19 +112,16 @@ size_t Kernel::workspaceBound(int64_t batch, int64_t totalQueries,
 /// Checks memory that a launch writes to, or reads.
 static llvm::Error checkMemory(const char *name, const void *memory,
                                size_t given, size_t needed, size_t alignment) {
-  auto refuse = [](const llvm::formatv_object_base &message) {
-    return fail(FailureKind::Workspace, message.str());
-  };
   if (given < needed)
-    return refuse(formatv("argument '{0}' requires {1} bytes, but got {2}",
-                          name, needed, given));
+    return fail(FailureKind::Workspace, ofArgument(name),
+                "requires {0} bytes, but got {1}", needed, given);
   if (needed && !memory)
-    return refuse(formatv("argument '{0}' requires {1} bytes, but got null",
-                          name, needed));
+    return fail(FailureKind::Workspace, ofArgument(name),
+                "requires {0} bytes, but got null", needed);
   if (reinterpret_cast<uintptr_t>(memory) % alignment)
-    return refuse(formatv(
-        "argument '{0}' requires an alignment of {1} bytes, but got {2}", name,
-        alignment, memory));
+    return fail(FailureKind::Workspace, ofArgument(name),
+                "requires an alignment of {0} bytes, but got {1}", alignment,
+                memory);
   return llvm::Error::success();
 }
 
@@ -172,8 +182,8 @@ llvm::Error Kernel::makePlan(const Arguments &arguments, void *plan,
   if (llvm::Error error = checkHasPlan(info))
     return error;
   if (!plan)
-    return fail(FailureKind::Workspace,
-                "argument 'schedule' requires a buffer, but got null");
+    return fail(FailureKind::Workspace, ofArgument("schedule"),
+                "requires a buffer, but got null");
   int64_t workers = workersOf(arguments);
   size_t alignment = state->alignment();
   Workspace laidOut =

@@ -114,6 +114,11 @@ struct KernelInfo {
   int find(std::string_view name) const;
   /// Whether a launch starts the entry: paired ones those with clusters.
   bool isStarted(size_t entry, bool paired) const;
+  /// Row blocks of so many requests of as many queries each, those of each
+  /// request and KV head as a multiple of rowBlocks.
+  int64_t uniformItems(int64_t batch, int64_t queriesEach) const;
+  /// Whether `workers` CTAs are two for each of these, and not three.
+  bool hasPairs(int64_t batch, int64_t queriesEach, int64_t workers) const;
 };
 
 /// Seconds that a stage of a compilation took; where entries were done side by
@@ -265,6 +270,10 @@ public:
 
   /// Workers of the engine that made it: threads, or SMs.
   int numWorkers() const;
+  /// Which of its entries a launch of so many requests and queries of all
+  /// starts, with automatic splits on all SMs: "paired" ones with clusters
+  /// (Arguments::hasPairs) or "single" ones; "only" where there is no choice.
+  std::string_view variant(int64_t batch, int64_t totalQueries) const;
   /// What a workspace has to be aligned to, in bytes.
   size_t workspaceAlignment() const;
 

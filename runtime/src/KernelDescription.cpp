@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelDescription.h"
+#include "Failure.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,21 +36,19 @@ describeArgument(mla::ArgumentAttr argument) {
   if (argument.getType().isIndex())
     info.dtype = DType::I64;
   if (info.dtype == DType::None)
-    return createStringError("argument '" + info.name + "' of type " +
-                             textOf(argument.getType()) +
-                             " cannot be passed at launch");
+    return invalid(ofArgument(info.name),
+                   "of type {0} cannot be passed at launch",
+                   textOf(argument.getType()));
   if (!memref)
     return info;
   if (memref.getRank() > Tensor::kMaxRank)
-    return createStringError("argument '" + info.name + "' has rank " +
-                             std::to_string(memref.getRank()) +
-                             ", over the limit of 4");
+    return invalid(ofArgument(info.name), "has rank {0}, over the limit of 4",
+                   memref.getRank());
   info.rank = memref.getRank();
   auto [strides, offset] = memref.getStridesAndOffset();
   if (offset != 0 && !ShapedType::isDynamic(offset))
-    return createStringError("argument '" + info.name +
-                             "' requires offset 0, but has " +
-                             std::to_string(offset));
+    return invalid(ofArgument(info.name), "requires offset 0, but has {0}",
+                   offset);
   auto orDynamic = [](int64_t v) { return ShapedType::isDynamic(v) ? -1 : v; };
   for (int i = 0; i < info.rank; ++i) {
     info.shape[i] = orDynamic(memref.getDimSize(i));

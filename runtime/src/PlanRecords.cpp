@@ -7,14 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanRecords.h"
-#include "Engine.h"
+#include "Failure.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <mutex>
-
-using llvm::createStringError;
-using llvm::formatv;
 
 namespace mla_jit {
 
@@ -36,13 +32,13 @@ llvm::Error checkHasPlan(const KernelInfo &info) {
   if (info.hasPlanEntry)
     return llvm::Error::success();
   if (info.chip.empty())
-    return llvm::make_error<UnsupportedError>(
-        "argument 'schedule' requires a kernel of a GPU: on the host each "
-        "launch plans for itself");
-  return llvm::make_error<UnsupportedError>(
-      "argument 'schedule' requires a kernel of MLA_FEATURE_SHARED_SCHEDULE, "
-      "or of a schedule with plan = shared: each launch of this one plans for "
-      "itself");
+    return unsupported(
+        ofArgument("schedule"),
+        "requires a kernel of a GPU: on the host each launch plans for itself");
+  return unsupported(
+      ofArgument("schedule"),
+      "requires a kernel of MLA_FEATURE_SHARED_SCHEDULE, or of a schedule with "
+      "plan = shared: each launch of this one plans for itself");
 }
 
 void PlanRecords::forgetOldest() {
@@ -74,17 +70,18 @@ llvm::Error PlanRecords::check(const void *plan, const KernelInfo &kernel,
   std::shared_lock lock(mutex);
   auto found = records.find(plan);
   if (found == records.end() || found->second.kernel.get() != &kernel)
-    return createStringError(formatv(
-        "argument 'schedule' requires a buffer that mla_schedule of "
-        "this kernel wrote last, but got {0}, which {1}",
-        plan,
-        found == records.end() ? "it did not write" : "another kernel's did"));
+    return invalid(ofArgument("schedule"),
+                   "requires a buffer that mla_schedule of this kernel wrote "
+                   "last, but got {0}, which {1}",
+                   plan,
+                   found == records.end() ? "it did not write"
+                                          : "another kernel's did");
   for (auto [made, now] : llvm::zip_equal(found->second.values, values))
     if (made != now.value)
-      return createStringError(
-          formatv("argument '{0}' requires {1}, what the schedule was made "
-                  "for, but got {2}",
-                  now.name, made, now.value));
+      return invalid(
+          ofArgument(now.name),
+          "requires {0}, what the schedule was made for, but got {1}", made,
+          now.value);
   return llvm::Error::success();
 }
 

@@ -17,7 +17,6 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using llvm::createStringError;
 using llvm::formatv;
 
 namespace mla_jit {
@@ -29,10 +28,10 @@ static llvm::Error checkSymbol(llvm::StringRef symbol) {
   if (isName && symbol.size() <= kMaxLength &&
       (symbol.empty() || !llvm::isDigit(symbol.front())))
     return llvm::Error::success();
-  return createStringError(
-      formatv("spec 'symbol' requires at most {0} letters, digits and '_', no "
-              "digit first, but got '{1}'",
-              kMaxLength, symbol));
+  return invalid(ofSpec("symbol"),
+                 "requires at most {0} letters, digits and '_', no digit "
+                 "first, but got '{1}'",
+                 kMaxLength, symbol);
 }
 
 static bool isFloat(DType t) {
@@ -49,15 +48,13 @@ static llvm::Error checkSpec(const Spec &spec) {
                              {"kv_dtype", spec.kvDType},
                              {"out_dtype", spec.outDType}})
     if (!isFloat(dtype))
-      return createStringError(
-          formatv("spec '{0}' requires bf16, f16 or f32, but got {1}", name,
-                  toString(dtype)));
+      return invalid(ofSpec(name), "requires bf16, f16 or f32, but got {0}",
+                     toString(dtype));
   for (auto [name, dtype] : {std::pair{"table_dtype", spec.tableDType},
                              {"length_dtype", spec.lengthDType}})
     if (!isInt(dtype))
-      return createStringError(
-          formatv("spec '{0}' requires i32 or i64, but got {1}", name,
-                  toString(dtype)));
+      return invalid(ofSpec(name), "requires i32 or i64, but got {0}",
+                     toString(dtype));
   for (auto [name, value] : {std::pair{"h_q", spec.numHeads},
                              {"h_kv", spec.numKVHeads},
                              {"d_qk", spec.headDim},
@@ -65,31 +62,30 @@ static llvm::Error checkSpec(const Spec &spec) {
                              {"page_size", spec.pageSize},
                              {"queries", spec.queries}})
     if (value <= 0)
-      return createStringError(formatv(
-          "spec '{0}' requires a positive number, but got {1}", name, value));
+      return invalid(ofSpec(name), "requires a positive number, but got {0}",
+                     value);
   if (spec.numHeads % spec.numKVHeads)
-    return createStringError(
-        formatv("spec 'h_q' requires a multiple of h_kv = {0}, but got {1}",
-                spec.numKVHeads, spec.numHeads));
+    return invalid(ofSpec("h_q"),
+                   "requires a multiple of h_kv = {0}, but got {1}",
+                   spec.numKVHeads, spec.numHeads);
   for (auto [name, value] : {std::pair{"d_qk", spec.headDim},
                              {"d_v", spec.headDimV},
                              {"d_rope", spec.ropeDim}})
     if (value % 8)
-      return createStringError(formatv(
-          "spec '{0}' requires a multiple of 8, but got {1}", name, value));
+      return invalid(ofSpec(name), "requires a multiple of 8, but got {0}",
+                     value);
   if (spec.ropeDim < 0 || spec.ropeDim >= spec.headDim)
-    return createStringError(
-        formatv("spec 'd_rope' requires 0 <= d_rope < d_qk = {0}, but got {1}",
-                spec.headDim, spec.ropeDim));
+    return invalid(ofSpec("d_rope"),
+                   "requires 0 <= d_rope < d_qk = {0}, but got {1}",
+                   spec.headDim, spec.ropeDim);
   if (spec.headDimV > spec.headDim - spec.ropeDim)
-    return createStringError(
-        formatv("spec 'd_v' requires at most {0} (d_qk without the rope part), "
-                "but got {1}: V is the "
-                "first columns of K",
-                spec.headDim - spec.ropeDim, spec.headDimV));
+    return invalid(ofSpec("d_v"),
+                   "requires at most {0} (d_qk without the rope part), but got "
+                   "{1}: V is the first columns of K",
+                   spec.headDim - spec.ropeDim, spec.headDimV);
   if (spec.tableRows && spec.layout == KVLayout::Dense)
-    return createStringError(
-        "spec 'table_rows' requires layout paged or csr, but got dense");
+    return invalid(ofSpec("table_rows"),
+                   "requires layout paged or csr, but got dense");
   return llvm::Error::success();
 }
 
@@ -142,8 +138,8 @@ static llvm::Expected<Names> readMaskParameters(const std::string &mask) {
       mlir::parseAttribute(text, &context));
   // The parser overlooks what is no token after the attribute.
   if (!attr || text.find('"') != std::string::npos)
-    return createStringError(
-        "spec 'mask' requires the name of a mask, but got '" + mask + "'");
+    return invalid(ofSpec("mask"), "requires the name of a mask, but got '{0}'",
+                   mask);
   Names names;
   for (llvm::StringRef name : attr.getParameterNames())
     names.push_back(name.str());
@@ -155,21 +151,46 @@ llvm::Expected<Names> maskParameters(std::string_view mask) {
       "mask", [mask = std::string(mask)] { return readMaskParameters(mask); });
 }
 
+/// A schedule that is given must not rely on what the spec does not promise:
+/// launches would refuse the tensors that the kernel was asked for.
+static llvm::Error checkSchedule(const Spec &spec) {
+  if (spec.schedule.empty() || spec.alignedStrides)
+    return llvm::Error::success();
+  return mlir::mla::runContained(
+      "schedule", [text = spec.schedule]() -> llvm::Error {
+        mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+        context.loadDialect<mlir::mla::MLADialect>();
+        mlir::ScopedDiagnosticHandler quiet(&context,
+                                            [](mlir::Diagnostic &) {});
+        auto schedule = llvm::dyn_cast_or_null<mlir::mla::ScheduleAttr>(
+            mlir::parseAttribute(text, &context));
+        // What is none, or none of a GPU, is the compiler's to refuse.
+        if (!schedule || !schedule.isGPU() ||
+            (schedule.getCopy() == mlir::mla::CopyKind::Gather &&
+             schedule.getAlignment() == 1))
+          return llvm::Error::success();
+        return invalid(ofSpec("schedule"),
+                       "requires copy = gather and alignment = 1 with "
+                       "MLA_FEATURE_UNALIGNED, but got {0}",
+                       text);
+      });
+}
+
 /// A merge, whose checks are few: out_dtype, h_q, d_v.
 static llvm::Expected<std::string> buildMergeText(const Spec &spec) {
   if (llvm::Error error = checkSymbol(spec.symbol))
     return std::move(error);
   if (!isFloat(spec.outDType))
-    return createStringError(
-        formatv("spec 'out_dtype' requires bf16, f16 or f32, but got {0}",
-                toString(spec.outDType)));
+    return invalid(ofSpec("out_dtype"),
+                   "requires bf16, f16 or f32, but got {0}",
+                   toString(spec.outDType));
   if (spec.numHeads <= 0)
-    return createStringError(formatv(
-        "spec 'h_q' requires a positive number, but got {0}", spec.numHeads));
+    return invalid(ofSpec("h_q"), "requires a positive number, but got {0}",
+                   spec.numHeads);
   if (spec.headDimV <= 0 || spec.headDimV % 8)
-    return createStringError(
-        formatv("spec 'd_v' requires a positive multiple of 8, but got {0}",
-                spec.headDimV));
+    return invalid(ofSpec("d_v"),
+                   "requires a positive multiple of 8, but got {0}",
+                   spec.headDimV);
   Writer w;
   auto rows = [&](const char *parts, int rank) {
     return strided(formatv("{0}?x{1}x{2}", parts, spec.numHeads, spec.headDimV),
@@ -200,6 +221,8 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   if (spec.operation == Operation::Merge)
     return buildMergeText(spec);
   if (llvm::Error error = checkSpec(spec))
+    return std::move(error);
+  if (llvm::Error error = checkSchedule(spec))
     return std::move(error);
   auto parameters = maskParameters(spec.mask);
   if (!parameters)

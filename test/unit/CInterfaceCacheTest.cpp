@@ -139,6 +139,55 @@ TEST(CInterfaceCacheTest, ThePolicyChanges) {
   EXPECT_EQ(countersOf(engine).forbidden, 1u);
 }
 
+// No lock is held meanwhile, and what is told of is not waited for.
+TEST(CInterfaceCacheTest, TheLogMayCallItsEngine) {
+  struct Told {
+    mla_engine *engine = nullptr;
+    int events = 0;
+  } told;
+  mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+    options.log_user = &told;
+    options.log = [](void *user, const mla_log *) {
+      auto *told = static_cast<Told *>(user);
+      if (told->events++)
+        return; // of what is compiled below
+      mla_spec other = smallSpec();
+      other.h_q = 8;
+      mla_kernel *kernel = nullptr;
+      mla_counters counters;
+      MLA_INIT(&counters);
+      EXPECT_EQ(mla_prepare(told->engine, &other, &kernel, nullptr), MLA_OK);
+      mla_kernel_release(kernel);
+      EXPECT_EQ(mla_engine_counters(told->engine, &counters, nullptr), MLA_OK);
+      EXPECT_EQ(mla_engine_trim(told->engine, nullptr, nullptr), MLA_OK);
+      EXPECT_EQ(mla_engine_set_policy(told->engine, MLA_POLICY_ALLOW, nullptr),
+                MLA_OK);
+    };
+  });
+  told.engine = engine.get();
+  EXPECT_TRUE(engine.prepare(smallSpec()));
+  EXPECT_EQ(told.events, 2);
+  EXPECT_EQ(countersOf(engine).compiles, 2u);
+}
+
+TEST(CInterfaceCacheTest, TheNumberOfThreadsIsInNoKey) {
+  Scratch scratch;
+  std::string digest;
+  for (int32_t threads : {1, 3}) {
+    mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+      options.cache_dir = scratch.path.c_str();
+      options.num_sms = threads;
+    });
+    auto kernel = engine.prepare(smallSpec());
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    EXPECT_EQ(countersOf(engine).compiles, threads == 1 ? 1u : 0u);
+    if (threads == 1)
+      digest = kernel->info()->digest;
+    EXPECT_EQ(kernel->info()->digest, digest);
+    EXPECT_TRUE(givesTheMeans(engine, *kernel)) << threads;
+  }
+}
+
 TEST(CInterfaceCacheTest, ManyAtOnce) {
   mla::Engine engine = makeEngine();
   std::vector<mla_spec> specs(3, smallSpec());

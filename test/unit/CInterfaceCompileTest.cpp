@@ -98,6 +98,59 @@ static void expectFailures(mla::Engine engine, const mla_spec &good,
   EXPECT_EQ(countersOf(engine).compiles, 1u);
 }
 
+TEST(CInterfaceCompileTest, TextThatQuotesAnArgumentNamesNone) {
+  mla::Engine engine = engineFor("host");
+  std::string text = "argument 'q' spec 'h_q' option 'target'";
+  std::string code =
+      "\"arith." + text + "\"() : () -> ()\nmla.yield %score : f32";
+  mla_spec spec = smallSpec();
+  spec.score_mod = code.c_str();
+  auto kernel = engine.prepare(spec);
+  auto file = engine.compile("func.func @f(", text.c_str(), "tile");
+  auto archive = engine.openArchive(("/" + text).c_str());
+  ASSERT_FALSE(kernel || file || archive);
+  for (const mla::Status &status :
+       {kernel.status(), file.status(), archive.status()}) {
+    EXPECT_NE(std::string(status.message()).find("argument 'q'"),
+              std::string::npos)
+        << status.message();
+    EXPECT_STREQ(status->argument, "") << status.message();
+  }
+  EXPECT_STREQ(kernel.status()->stage, "parse");
+  EXPECT_STREQ(archive.status()->stage, "");
+}
+
+TEST(CInterfaceCompileTest, UnalignedKernelsTakeNoScheduleThatNeedsAlignment) {
+  mla::Engine engine = engineFor("cuda:sm_90a");
+  auto withEnd = [](const std::string &end) {
+    return "#mla.schedule<keys_as_m, block_m = 16, block_n = 64, split = "
+           "balanced, split_tiles = 1, stages = 2, row_blocks = 1, " +
+           end + ">";
+  };
+  std::string gather = withEnd("copy = gather");
+  mla_spec spec = gpuSpec();
+  spec.features = MLA_FEATURE_UNALIGNED;
+  spec.schedule = gather.c_str();
+  mla::Status taken = engine.isSupported(spec);
+  EXPECT_TRUE(taken) << taken.message();
+  for (const char *end : {"copy = gather, alignment = 16", "copy = tma"}) {
+    std::string text = withEnd(end);
+    spec.schedule = text.c_str();
+    spec.features = 0;
+    EXPECT_TRUE(engine.isSupported(spec)) << end;
+    spec.features = MLA_FEATURE_UNALIGNED;
+    for (const mla::Status &status :
+         {engine.isSupported(spec), compile(engine, spec),
+          engine.compile(spec, "tile").status()}) {
+      EXPECT_EQ(status.code(), MLA_E_INVALID) << status.message();
+      EXPECT_STREQ(status->argument, "schedule");
+      EXPECT_NE(std::string(status.message()).find("but got " + text),
+                std::string::npos)
+          << status.message();
+    }
+  }
+}
+
 TEST(CInterfaceCompileTest, FailuresOfTheHostsCompiler) {
   expectFailures(engineFor("host"), smallSpec(),
                  {{kNotMLIR, "parse", "no.such.op"},

@@ -244,6 +244,43 @@ TEST_F(CInterfaceCudaTest, DevicesSayWhatTheyAre) {
   EXPECT_EQ(target->num_workers, 132);
 }
 
+// By batch and queries alone: what a launch starts, too.
+TEST_F(CInterfaceCudaTest, VariantsAreThoseThatLaunchesTake) {
+  mla::Engine engine = engineOf(0);
+  EXPECT_STREQ(engine.prepare(gpuSpec())->info(66, 66)->variant, "only");
+  mla_spec spec = gpuSpec();
+  spec.h_q = 16;
+  auto kernel = engine.prepare(spec);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  GPUStep step;
+  struct {
+    int32_t batch, queries;
+    const char *variant;
+  } const kCases[] = {{1, 1, "single"},
+                      {40, 1, "single"},
+                      {66, 1, "paired"},
+                      {66, 2, "single"},
+                      {33, 2, "paired"}};
+  for (const auto &[batch, queries, variant] : kCases) {
+    int32_t rows = batch * queries;
+    EXPECT_STREQ(kernel->info(batch, rows)->variant, variant) << batch;
+    mla_args &args = step.args;
+    args.batch = batch;
+    args.q_len = queries;
+    args.total_q = rows;
+    args.q = tensor(args.q.data, MLA_BF16, {batch, queries, 16, 576});
+    args.out = tensor(args.out.data, MLA_BF16, {batch, queries, 16, 512});
+    args.seq_lens.shape[0] = args.table.shape[0] = batch;
+    fake->launches.clear();
+    mla::Status status = kernel->launch(args);
+    ASSERT_TRUE(status) << status.message();
+    ASSERT_FALSE(fake->launches.empty());
+    // The first entry's has clusters, or nothing to say.
+    bool hasClusters = !fake->launches[0].attributes.empty();
+    EXPECT_EQ(hasClusters, llvm::StringRef(variant) == "paired") << batch;
+  }
+}
+
 // Copies on the host, whatever the kernel runs on.
 TEST_F(CInterfaceCudaTest, ContentsAreCheckedOnTheHost) {
   mla::Engine engine = engineOf(0);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CInterface.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 #include <limits>
@@ -213,6 +214,43 @@ TEST(CInterfaceTest, NothingToDoNeedsNoMemory) {
   args.table = tensor(nullptr, MLA_I32, {0, 2});
   mla::Status status = kernel.launch(args);
   EXPECT_TRUE(status) << status.message();
+}
+
+TEST(CInterfaceTest, NoQueriesOfARaggedBatchNeedNoMemory) {
+  mla::Engine engine = makeEngine();
+  mla_spec spec = smallSpec();
+  spec.features = MLA_FEATURE_RAGGED_Q;
+  mla::Kernel kernel = *engine.prepare(spec);
+  SmallStep step(*engine.sizes(spec, 2, 2));
+  mla_args &args = step.args;
+  int32_t offsets[3] = {0, 0, 0};
+  args.total_q = args.q_len = 0;
+  args.q = tensor(nullptr, MLA_F32, {0, 4, 72});
+  args.out = tensor(nullptr, MLA_F32, {0, 4, 64});
+  args.q_offsets = tensor(offsets, MLA_I32, {3});
+  mla::Status status = kernel.launch(args);
+  EXPECT_TRUE(status) << status.message();
+}
+
+// Pool and table of nothing: rows are (0, -inf).
+TEST(CInterfaceTest, NoKeysNeedNoMemory) {
+  mla::Engine engine = makeEngine();
+  mla_spec spec = smallSpec();
+  mla::Kernel kernel = *engine.prepare(spec);
+  SmallStep step(*engine.sizes(spec, 2, 2));
+  std::fill(step.out.begin(), step.out.end(), -1.f);
+  std::vector<float> lse(8);
+  step.lengths[0] = step.lengths[1] = 0;
+  mla_args &args = step.args;
+  args.k = tensor(nullptr, MLA_F32, {0, 16, 1, 72});
+  args.table = tensor(nullptr, MLA_I32, {2, 0});
+  args.lse = tensor(lse.data(), MLA_F32, {2, 1, 4});
+  mla::Status status = kernel.launch(args);
+  ASSERT_TRUE(status) << status.message();
+  EXPECT_TRUE(llvm::all_of(step.out, [](float x) { return x == 0; }));
+  EXPECT_TRUE(llvm::all_of(lse, [](float x) {
+    return x == -std::numeric_limits<float>::infinity();
+  }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,9 @@
 
 #include "gtest/gtest.h"
 
+#include <atomic>
+#include <thread>
+
 using namespace mla_jit;
 
 TEST(PublicEngineTest, SpecsSurviveTheInterface) {
@@ -73,4 +76,24 @@ TEST(PublicEngineTest, FailuresAreWhole) {
   ASSERT_FALSE(bool(kernel));
   EXPECT_GT(llvm::toString(text.takeError()).size(), 2000u);
   EXPECT_GT(llvm::toString(kernel.takeError()).size(), 2000u);
+}
+
+TEST(PublicEngineTest, EachFailureHasItsOwnWholeText) {
+  auto engine = PublicEngine::create(Machine());
+  ASSERT_TRUE(bool(engine));
+  std::atomic<int> numWrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      // Alike for longer than a status is.
+      std::string name = std::string(2000, 'x') + std::to_string(i) + ".mlir";
+      for (int time = 0; time < 100; ++time) {
+        auto kernel = (*engine)->prepare("module {", name);
+        std::string text = llvm::toString(kernel.takeError());
+        numWrong += text.find(name) == std::string::npos;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(numWrong, 0);
 }

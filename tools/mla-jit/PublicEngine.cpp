@@ -8,6 +8,7 @@
 
 #include "PublicEngine.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -111,18 +112,39 @@ PublicEngine::create(const Machine &machine) {
   return made;
 }
 
+/// How much of a text a status has.
+static constexpr size_t kStatusRoom = sizeof(mla_status::message) - 1;
+
 void PublicEngine::keep(void *self, const mla_log *event) {
-  if (event->event != MLA_EVENT_COMPILE_FAILED)
+  llvm::StringRef text = event->message;
+  if (event->event != MLA_EVENT_COMPILE_FAILED || text.size() <= kStatusRoom)
     return;
   auto *engine = static_cast<PublicEngine *>(self);
   std::lock_guard lock(engine->mutex);
-  engine->lastFailure = event->message;
+  engine->failures.push_front({std::this_thread::get_id(), text.str()});
+  if (engine->failures.size() > kMaxFailures)
+    engine->failures.pop_back();
 }
 
 Error PublicEngine::explain(const mla::Status &status) {
+  llvm::StringRef cut = status.message();
+  if (cut.size() < kStatusRoom)
+    return toError(status);
   std::lock_guard lock(mutex);
-  bool isPart = llvm::StringRef(lastFailure).starts_with(status.message());
-  return toError(status, isPart ? lastFailure : status.message());
+  auto isMeant = [&](const LongFailure &failure) {
+    return llvm::StringRef(failure.text).starts_with(cut);
+  };
+  // Long texts may begin alike: what this thread compiled is its own failure.
+  // If it waited for another's compilation, that is the latest.
+  auto found = llvm::find_if(failures, [&](const LongFailure &failure) {
+    return failure.compiledBy == std::this_thread::get_id() && isMeant(failure);
+  });
+  if (found == failures.end())
+    found = llvm::find_if(failures, isMeant);
+  if (found == failures.end())
+    return toError(status);
+  found->compiledBy = {};
+  return toError(status, found->text);
 }
 
 int PublicEngine::numWorkers() {

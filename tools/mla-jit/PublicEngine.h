@@ -17,8 +17,10 @@
 #include "PublicKernel.h"
 #include "mla/Problem/Spec.h"
 
+#include <deque>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace mla_jit {
 
@@ -44,7 +46,7 @@ private:
   std::string scoreMod, schedule;
 };
 
-/// An engine of the C interface without a cache on disk, and the whole text of
+/// An engine of the C interface without a cache on disk, and the whole texts of
 /// what it failed with: a status has room for a part. Thread-safe.
 class PublicEngine {
 public:
@@ -82,9 +84,16 @@ private:
   llvm::Expected<std::shared_ptr<const PublicKernel>>
   describe(mla::Result<mla::Kernel> prepared);
 
+  /// A failure too long for a status, told by the thread that compiled.
+  struct LongFailure {
+    std::thread::id compiledBy; ///< nobody's once that thread has taken it
+    std::string text;
+  };
+  static constexpr size_t kMaxFailures = 64;
+
   const Machine where;
-  std::mutex mutex; // of lastFailure
-  std::string lastFailure;
+  std::mutex mutex;                  // of failures
+  std::deque<LongFailure> failures;  ///< the latest first
   std::optional<mla::Engine> engine; // goes first: it calls keep()
 };
 

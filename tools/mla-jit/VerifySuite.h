@@ -17,6 +17,7 @@
 #define MLA_JIT_TOOLS_VERIFYSUITE_H
 
 #include "Execution.h"
+#include "VerifyResults.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <functional>
@@ -35,7 +36,6 @@ namespace mla_jit::verify {
 //===----------------------------------------------------------------------===//
 
 class CaseRun;
-class Results;
 using KernelPtr = std::shared_ptr<const PublicKernel>;
 
 /// DeepSeek-V3's softmax scale.
@@ -86,45 +86,6 @@ void addDeviceCases(std::vector<Case> &cases, const Machine &machine);
 //===----------------------------------------------------------------------===//
 // Running a case
 //===----------------------------------------------------------------------===//
-
-/// Memory with canaries on both sides.
-class GuardedBuffer {
-public:
-  explicit GuardedBuffer(size_t numBytes);
-
-  uint8_t *data() const { return bytes.get() + kGuard; }
-  size_t size() const { return numBytes; }
-  /// With the canaries.
-  llvm::MutableArrayRef<uint8_t> whole() const {
-    return {bytes.get(), numBytes + 2 * kGuard};
-  }
-  /// Whether both canaries live.
-  bool intact() const;
-
-private:
-  static constexpr size_t kGuard = 4096;
-  struct Free {
-    void operator()(uint8_t *pointer) const { std::free(pointer); }
-  };
-  std::unique_ptr<uint8_t, Free> bytes;
-  size_t numBytes;
-};
-
-/// What one launch wrote. Rows count over q's leading dimensions.
-class Results {
-public:
-  Tensor out, lse; ///< lse has null data if it was not asked for
-
-  int64_t numHeads() const { return out.shape[out.rank - 2]; }
-  int64_t numRows() const;
-  double outAt(int64_t row, int64_t head, int64_t column) const;
-  double lseAt(int64_t row, int64_t head) const;
-  /// The bytes of out of one row and head.
-  llvm::ArrayRef<uint8_t> outBytes(int64_t row, int64_t head) const;
-  llvm::ArrayRef<uint8_t> lseBytes(int64_t row, int64_t head) const;
-
-  std::vector<std::shared_ptr<GuardedBuffer>> memory;
-};
 
 /// How a launch departs from the plain one.
 struct LaunchOptions {

@@ -266,7 +266,8 @@ typedef enum {
 /* A row's bits depend on neither batch nor SMs. */
 #define MLA_FEATURE_BATCH_INVARIANT 4u
 /* q, k, v and out may begin, and have strides, off multiples of 16 bytes:
-   slower. A launch of a kernel without it refuses those on CUDA. */
+   slower. A launch of a kernel without it refuses those on CUDA, and a spec
+   with it a schedule that needs alignment. */
 #define MLA_FEATURE_UNALIGNED 8u
 #define MLA_FEATURE_SOFTCAP 16u
 #define MLA_FEATURE_ALIBI 32u
@@ -383,7 +384,9 @@ typedef struct mla_kernel_info {
   int32_t origin;      /* mla_origin */
   char target[64];     /* "host:znver4", "cuda:sm_90a" */
   char digest[72];     /* of the key */
-  char variant[32];    /* that such a launch takes */
+  char variant[32];    /* that such a launch takes (with num_splits and
+                          max_ctas 0): "only", or where one of two entries is
+                          started, "single" or "paired" (clusters of 2 CTAs) */
   char schedule[1024]; /* #mla.schedule */
   char schedule_reason[256];
   char symbol[128];             /* of the first entry */

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentChecks.h"
 #include "Handles.h"
 #include "SpecText.h"
 
@@ -88,8 +89,8 @@ bool isField(std::string_view name) {
 
 llvm::Error readTensor(const char *name, const mla_tensor &given, Tensor &to) {
   if (given.rank < 0 || given.rank > Tensor::kMaxRank)
-    return invalid("argument '{0}' requires a rank of 0 to {1}, but got {2}",
-                   name, +Tensor::kMaxRank, given.rank);
+    return invalid(ofArgument(name), "requires a rank of 0 to {0}, but got {1}",
+                   +Tensor::kMaxRank, given.rank);
   to.data = given.data;
   to.dtype = toDType(given.dtype);
   to.rank = given.rank;
@@ -98,69 +99,10 @@ llvm::Error readTensor(const char *name, const mla_tensor &given, Tensor &to) {
   std::copy(std::begin(given.stride), std::end(given.stride),
             to.stride.begin());
   if (given.dtype != MLA_NONE && !to.given())
-    return invalid("argument '{0}' requires element type f32, f16, bf16, i32 "
-                   "or i64, but got type {1}",
-                   name, given.dtype);
-  return llvm::Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// What kernels have no use for
-//===----------------------------------------------------------------------===//
-
-/// Fields that are not 0 though no kernel can do what they ask for.
-static llvm::Error checkRefused(const mla_args &args, bool isGPU) {
-  struct {
-    const char *name;
-    bool isSet;
-  } const kRefused[] = {
-      {"scale_dev", args.scale_dev != nullptr},
-      {"q_scale", args.q_scale != nullptr},
-      {"k_scale", args.k_scale != nullptr},
-      {"k_rope_scale", args.k_rope_scale != nullptr},
-      {"v_scale", args.v_scale != nullptr},
-      {"out_scale", args.out_scale != nullptr},
-      {"chunk", args.chunk != 0},
-      {"softcap", args.softcap != 0},
-      {"cp_world", args.cp_world != 0 && args.cp_world != 1},
-      {"cp_rank", args.cp_rank != 0},
-      {"cp_interleave", args.cp_interleave != 0},
-  };
-  for (auto [name, isSet] : kRefused)
-    if (isSet)
-      return unsupported("argument '{0}' requires 0 or null: no kernel takes "
-                         "it yet",
-                         name);
-  constexpr uint32_t kPDL = MLA_LAUNCH_PDL_WAIT | MLA_LAUNCH_PDL_TRIGGER;
-  if ((args.flags & kPDL) && !isGPU)
-    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_* for a "
-                       "kernel of the host: a launch returns when it is done");
-  if (args.flags & ~(kPDL | MLA_LAUNCH_CHECK))
-    return invalid("argument 'flags' requires MLA_LAUNCH_*, but got {0:x}",
-                   args.flags);
-  return llvm::Error::success();
-}
-
-static llvm::Error checkNumbers(const mla_args &args, bool isRagged) {
-  if (llvm::Error error = requireCounts({{"batch", args.batch},
-                                         {"total_q", args.total_q},
-                                         {"q_len", args.q_len},
-                                         {"kv_len", args.kv_len},
-                                         {"num_splits", args.num_splits},
-                                         {"max_ctas", args.max_ctas},
-                                         {"num_named", args.num_named}}))
-    return error;
-  if (!isRagged && args.total_q != int64_t(args.batch) * args.q_len)
-    return invalid("argument 'total_q' requires batch x q_len = {0}, but got "
-                   "{1}",
-                   int64_t(args.batch) * args.q_len, args.total_q);
-  if (!std::isfinite(args.softmax_scale))
-    return invalid("argument 'softmax_scale' requires a finite number, but "
-                   "got {0}",
-                   args.softmax_scale);
-  if (args.num_named && !args.named)
-    return invalid("argument 'named' requires {0} arguments, but got null",
-                   args.num_named);
+    return invalid(
+        ofArgument(name),
+        "requires element type f32, f16, bf16, i32 or i64, but got type {0}",
+        given.dtype);
   return llvm::Error::success();
 }
 
@@ -174,9 +116,9 @@ static llvm::Error splitRows(const char *name, Tensor &tensor, int rank,
   if (tensor.rank != rank - 1)
     return llvm::Error::success();
   if (tensor.shape[0] != args.total_q)
-    return invalid("argument '{0}' requires dimension 0 to be total_q = {1}, "
-                   "but got {2}",
-                   name, args.total_q, tensor.describe());
+    return invalid(ofArgument(name),
+                   "requires dimension 0 to be total_q = {0}, but got {1}",
+                   args.total_q, tensor.describe());
   for (int dim = tensor.rank++; dim > 0; --dim) {
     tensor.shape[dim] = tensor.shape[dim - 1];
     tensor.stride[dim] = tensor.stride[dim - 1];
@@ -206,11 +148,11 @@ static bool splitColumns(Tensor &whole, Tensor &rope, int64_t latent,
 llvm::Error setLSEForm(int32_t base, int32_t emptyIsPositive,
                        Arguments &arguments) {
   if (base != 0 && base != 2)
-    return invalid("argument 'lse_base' requires 0 (base e) or 2, but got {0}",
-                   base);
+    return invalid(ofArgument("lse_base"),
+                   "requires 0 (base e) or 2, but got {0}", base);
   if (emptyIsPositive != 0 && emptyIsPositive != 1)
-    return invalid("argument 'lse_empty_posinf' requires 0 or 1, but got {0}",
-                   emptyIsPositive);
+    return invalid(ofArgument("lse_empty_posinf"),
+                   "requires 0 or 1, but got {0}", emptyIsPositive);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   arguments.setLSEForm(base == 2 ? 1 / std::log(2) : 1,
                        emptyIsPositive ? kInfinity : -kInfinity);
@@ -309,24 +251,25 @@ llvm::Error Filler::setTensors() {
     if (!isTaken && isGiven(i)) {
       Tensor refused;
       llvm::cantFail(readTensor(name, args.*member, refused));
-      return invalid("argument '{0}' requires a spec that has it, but this "
-                     "kernel takes none: it got {1}",
-                     name, refused.describe());
+      return invalid(
+          ofArgument(name),
+          "requires a spec that has it, but this kernel takes none: it got {0}",
+          refused.describe());
     }
     if (!isTaken)
       continue;
     if (!isGiven(i))
-      return invalid("argument '{0}' requires a tensor, but got none", name);
+      return invalid(ofArgument(name), "requires a tensor, but got none");
     if (llvm::Error error = arguments.setAt(fields.tensors[i]))
       return error;
   }
   if (arguments.batch() != args.batch)
-    return invalid("argument 'batch' requires that of seq_lens, {0}, but got "
-                   "{1}",
+    return invalid(ofArgument("batch"),
+                   "requires that of seq_lens, {0}, but got {1}",
                    arguments.batch(), args.batch);
   if (isRagged() && arguments.totalQueries() != args.total_q)
-    return invalid("argument 'total_q' requires the rows of q, {0}, but got "
-                   "{1}",
+    return invalid(ofArgument("total_q"),
+                   "requires the rows of q, {0}, but got {1}",
                    arguments.totalQueries(), args.total_q);
   return llvm::Error::success();
 }
@@ -337,8 +280,8 @@ llvm::Error Filler::setScalars() {
                            double(args.window)};
   static_assert(std::size(values) == FieldMap::kNumScalars);
   if (args.window && fields.scalars.back() < 0)
-    return invalid("argument 'window' requires a spec with MLA_MASK_WINDOW, "
-                   "but got {0}",
+    return invalid(ofArgument("window"),
+                   "requires a spec with MLA_MASK_WINDOW, but got {0}",
                    args.window);
   for (size_t i = 0; i < std::size(values); ++i)
     if (fields.scalars[i] >= 0)
@@ -357,8 +300,8 @@ llvm::Error Filler::setNamed() {
   for (int32_t i = 0; i < args.num_named; ++i) {
     const mla_named_arg &given = args.named[i];
     if (!given.name || isField(given.name))
-      return invalid("argument 'named' requires names of arguments of "
-                     "score_mod, but got '{0}'",
+      return invalid(ofArgument("named"),
+                     "requires names of arguments of score_mod, but got '{0}'",
                      given.name ? given.name : "(null)");
     Tensor tensor;
     if (llvm::Error error = readTensor(given.name, given.tensor, tensor))

@@ -52,8 +52,7 @@ compileStage(const Engine &engine, const char *stage, mla_write write,
              llvm::function_ref<llvm::Expected<std::string>(Stage)> compile) {
   auto parsed = parseStage(stage);
   if (!parsed)
-    return report(status, invalid("argument 'stage': {0}",
-                                  llvm::toString(parsed.takeError())));
+    return report(status, invalid(ofArgument("stage"), parsed.takeError()));
   std::string content;
   mla_code code =
       tellCompilation(engine, std::string("compiled to stage ") + stage, status,

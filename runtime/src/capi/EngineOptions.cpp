@@ -21,8 +21,8 @@ llvm::Expected<JITPolicy> toPolicy(int32_t policy) {
   case MLA_POLICY_FORBID:
     return JITPolicy::Forbid;
   default:
-    return invalid("option 'jit_policy' requires 0 (allow), 1 (warn) or 2 "
-                   "(forbid), but got {0}",
+    return invalid(ofOption("jit_policy"),
+                   "requires 0 (allow), 1 (warn) or 2 (forbid), but got {0}",
                    policy);
   }
 }
@@ -31,9 +31,9 @@ static llvm::Error readTarget(std::string_view text, EngineOptions &options) {
   auto [kind, name] = llvm::StringRef(text).split(':');
   bool hasName = kind.size() < text.size();
   if ((kind != "host" && kind != "cuda") || (hasName && name.empty()))
-    return invalid("option 'target' requires host, host:<cpu>, cuda or "
-                   "cuda:<chip>, but got '{0}'",
-                   text);
+    return invalid(
+        ofOption("target"),
+        "requires host, host:<cpu>, cuda or cuda:<chip>, but got '{0}'", text);
   options.target = kind == "host" ? TargetKind::Host : TargetKind::CUDA;
   if (hasName)
     (kind == "host" ? options.cpu : options.chip) = name.str();
@@ -57,10 +57,10 @@ static llvm::Error checkNumbers(const mla_engine_options &given) {
   };
   for (auto [name, value, most] : kRanges)
     if (value < 0 || value > most)
-      return invalid("option '{0}' requires 0 to {1}, but got {2}", name, most,
+      return invalid(ofOption(name), "requires 0 to {0}, but got {1}", most,
                      value);
   if (given.launch_graphs < -1 || given.launch_graphs > kMostLaunchGraphs)
-    return invalid("option 'launch_graphs' requires -1 to {0}, but got {1}",
+    return invalid(ofOption("launch_graphs"), "requires -1 to {0}, but got {1}",
                    kMostLaunchGraphs, given.launch_graphs);
   return llvm::Error::success();
 }

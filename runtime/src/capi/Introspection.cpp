@@ -99,7 +99,7 @@ mla_code mla_kernel_get_info(mla_kernel *handle, int32_t batch, int32_t totalQ,
   told.origin = static_cast<int32_t>(kernel.origin());
   copyInto(told.target, handle->shared->target);
   copyInto(told.digest, kernel.digest());
-  copyInto(told.variant, "only"); // one for all sizes
+  copyInto(told.variant, kernel.variant(batch, totalQ));
   copyInto(told.schedule, known.schedule);
   copyInto(told.schedule_reason,
            known.isMerge ? "a merge has none"
@@ -155,8 +155,8 @@ static llvm::Expected<const T *> elementAt(const std::vector<T> &all,
                                            int32_t index) {
   if (index >= 0 && static_cast<size_t>(index) < all.size())
     return &all[index];
-  return invalid("argument 'index' requires a number from 0 to {0}, but got "
-                 "{1}",
+  return invalid(ofArgument("index"),
+                 "requires a number from 0 to {0}, but got {1}",
                  static_cast<int64_t>(all.size()) - 1, index);
 }
 

@@ -45,25 +45,24 @@ static llvm::Error checkBytes(const char *name, uint64_t given,
       kernel.workspaceBound(args.batch, args.total_q, args.num_splits, part);
   if (given >= needed)
     return llvm::Error::success();
-  return fail(FailureKind::Workspace,
-              llvm::formatv("argument '{0}' requires {1}, but got {2}", name,
-                            needed, given)
-                  .str());
+  return fail(FailureKind::Workspace, ofArgument(name),
+              "requires {0}, but got {1}", needed, given);
 }
 
 static llvm::Error start(mla_kernel &handle, const mla_args &given,
                          Start function) {
   const Kernel &kernel = *handle.kernel;
   if (kernel.info()->isMerge)
-    return invalid("argument 'kernel' requires one of MLA_DECODE, but got one "
-                   "of MLA_MERGE");
+    return invalid(ofArgument("kernel"),
+                   "requires one of MLA_DECODE, but got one of MLA_MERGE");
   Arguments arguments(kernel.argumentRules());
   if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;
   if (given.flags & MLA_LAUNCH_CHECK) {
     if (!kernel.info()->chip.empty())
-      return unsupported("argument 'flags' requires no MLA_LAUNCH_CHECK for a "
-                         "kernel of a GPU: its tensors cannot be read here");
+      return unsupported(ofArgument("flags"),
+                         "requires no MLA_LAUNCH_CHECK for a kernel of a GPU: "
+                         "its tensors cannot be read here");
     if (llvm::Error error = arguments.checkContents())
       return error;
   }

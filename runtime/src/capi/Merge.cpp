@@ -13,12 +13,13 @@ using namespace mla_jit::capi;
 
 static llvm::Error checkFlags(const mla_merge_args &args, bool isGPU) {
   if (args.flags & ~MLA_LAUNCH_PDL_WAIT)
-    return invalid("argument 'flags' requires MLA_LAUNCH_PDL_WAIT or 0, but "
-                   "got {0:x}",
+    return invalid(ofArgument("flags"),
+                   "requires MLA_LAUNCH_PDL_WAIT or 0, but got {0:x}",
                    args.flags);
   if (args.flags && !isGPU)
-    return unsupported("argument 'flags' requires no MLA_LAUNCH_PDL_* for a "
-                       "kernel of the host: a launch returns when it is done");
+    return unsupported(ofArgument("flags"),
+                       "requires no MLA_LAUNCH_PDL_* for a kernel of the host: "
+                       "a launch returns when it is done");
   return requireCounts(
       {{"max_ctas", args.max_ctas}, {"reserved", args.reserved}});
 }
@@ -40,7 +41,7 @@ static llvm::Error setTensors(const mla_merge_args &args,
       tensor.rank = 2;
     }
     if (!tensor.given())
-      return invalid("argument '{0}' requires a tensor, but got none", name);
+      return invalid(ofArgument(name), "requires a tensor, but got none");
     if (llvm::Error error = arguments.set(name, tensor))
       return error;
   }
@@ -54,8 +55,8 @@ static llvm::Error merge(const Kernel &kernel, void *stream,
     return given.takeError();
   const KernelInfo &info = *kernel.info();
   if (!info.isMerge)
-    return invalid("argument 'kernel' requires one of MLA_MERGE, but got one "
-                   "of MLA_DECODE");
+    return invalid(ofArgument("kernel"),
+                   "requires one of MLA_MERGE, but got one of MLA_DECODE");
   if (llvm::Error error = checkFlags(*given, !info.chip.empty()))
     return error;
   Arguments arguments(kernel.argumentRules());

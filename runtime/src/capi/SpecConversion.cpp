@@ -43,8 +43,8 @@ static llvm::Error checkRange(const char *name, int32_t value, int32_t least,
                               int32_t most) {
   if (value >= least && value <= most)
     return llvm::Error::success();
-  return invalid("spec '{0}' requires {1} to {2}, but got {3}", name, least,
-                 most, value);
+  return invalid(ofSpec(name), "requires {0} to {1}, but got {2}", least, most,
+                 value);
 }
 
 static llvm::Error checkRanges(const mla_spec &spec) {
@@ -79,7 +79,7 @@ static llvm::Error checkRanges(const mla_spec &spec) {
     if (llvm::Error error = checkRange(name, value, least, most))
       return error;
   if (spec.max_kv_len < 0)
-    return invalid("spec 'max_kv_len' requires at least 0, but got {0}",
+    return invalid(ofSpec("max_kv_len"), "requires at least 0, but got {0}",
                    spec.max_kv_len);
   return llvm::Error::success();
 }
@@ -90,42 +90,47 @@ static llvm::Error checkSupported(const mla_spec &spec) {
                              {"kv_dtype", spec.kv_dtype},
                              {"out_dtype", spec.out_dtype}})
     if (dtype == MLA_E4M3 || dtype == MLA_U8)
-      return unsupported("spec '{0}' requires bf16, f16 or f32: kernels of 8 "
-                         "bits are not there yet",
-                         name);
+      return unsupported(
+          ofSpec(name),
+          "requires bf16, f16 or f32: kernels of 8 bits are not there yet");
   if (spec.kv_format != MLA_KV_PLAIN)
-    return unsupported("spec 'kv_format' requires plain: kernels of quantised "
-                       "rows are not there yet");
+    return unsupported(
+        ofSpec("kv_format"),
+        "requires plain: kernels of quantised rows are not there yet");
   if (spec.separate_v)
-    return unsupported("spec 'separate_v' requires 0: V is the first columns "
-                       "of K in every kernel so far");
+    return unsupported(
+        ofSpec("separate_v"),
+        "requires 0: V is the first columns of K in every kernel so far");
   if (spec.table_kind == MLA_TABLE_TOKENS)
-    return unsupported("spec 'table_kind' requires none, dense or csr: sparse "
-                       "kernels are not there yet");
+    return unsupported(
+        ofSpec("table_kind"),
+        "requires none, dense or csr: sparse kernels are not there yet");
   if (spec.extra_page_size)
-    return unsupported("spec 'extra_page_size' requires 0: kernels with extra "
-                       "KV are not there yet");
+    return unsupported(ofSpec("extra_page_size"),
+                       "requires 0: kernels with extra KV are not there yet");
   constexpr uint32_t kMasks = MLA_MASK_CAUSAL | MLA_MASK_WINDOW;
   if (spec.mask & ~kMasks)
-    return unsupported("spec 'mask' requires causal, or causal and window, or "
-                       "none, but got the bits {0:x}: the other masks are not "
-                       "there yet",
+    return unsupported(ofSpec("mask"),
+                       "requires causal, or causal and window, or none, but "
+                       "got the bits {0:x}: the other masks are not there yet",
                        spec.mask);
   if (spec.mask == MLA_MASK_WINDOW)
-    return unsupported("spec 'mask' requires causal with window: a window that "
-                       "sees later keys is not there yet");
+    return unsupported(ofSpec("mask"), "requires causal with window: a window "
+                                       "that sees later keys is not there yet");
   constexpr uint32_t kFeatures = MLA_FEATURE_RAGGED_Q | MLA_FEATURE_TABLE_ROWS |
                                  MLA_FEATURE_BATCH_INVARIANT |
                                  MLA_FEATURE_UNALIGNED |
                                  MLA_FEATURE_SHARED_SCHEDULE;
   if (spec.features & ~kFeatures)
-    return unsupported("spec 'features' requires ragged_q, table_rows, "
-                       "batch_invariant, unaligned or shared_schedule, but got "
-                       "the bits {0:x}: no pass lowers the others yet",
+    return unsupported(ofSpec("features"),
+                       "requires ragged_q, table_rows, batch_invariant, "
+                       "unaligned or shared_schedule, but got the bits {0:x}: "
+                       "no pass lowers the others yet",
                        spec.features & ~kFeatures);
   if (spec.mask_mod)
-    return unsupported("spec 'mask_mod' requires null: masks of the caller's "
-                       "code are not there yet");
+    return unsupported(
+        ofSpec("mask_mod"),
+        "requires null: masks of the caller's code are not there yet");
   return llvm::Error::success();
 }
 
@@ -136,8 +141,8 @@ llvm::Error readScoreMod(std::string_view text, Spec &spec) {
     return llvm::Error::success();
   }
   auto wrong = [] {
-    return invalid("spec 'score_mod' requires '(%name: type, ...)' before its "
-                   "code");
+    return invalid(ofSpec("score_mod"),
+                   "requires '(%name: type, ...)' before its code");
   };
   // Commas and parentheses within <> belong to a type.
   while (!rest.consume_front(")")) {
@@ -189,7 +194,7 @@ static llvm::Error checkMergeFields(const mla_spec &spec) {
   };
   for (auto [name, isSet] : kUnused)
     if (isSet)
-      return invalid("spec '{0}' requires 0 or null for MLA_MERGE", name);
+      return invalid(ofSpec(name), "requires 0 or null for MLA_MERGE");
   return llvm::Error::success();
 }
 
@@ -215,8 +220,8 @@ static llvm::Expected<Spec> toMergeSpec(const mla_spec &given) {
 
 llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
   if (given.target && given.target != target)
-    return unsupported("spec 'target' requires that of the engine, '{0}', but "
-                       "got '{1}'",
+    return unsupported(ofSpec("target"),
+                       "requires that of the engine, '{0}', but got '{1}'",
                        target, given.target);
   if (llvm::Error error =
           checkRange("operation", given.operation, MLA_DECODE, MLA_MERGE))
@@ -255,8 +260,9 @@ llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
   spec.alignedStrides = !(given.features & MLA_FEATURE_UNALIGNED);
   spec.sharedPlan = given.features & MLA_FEATURE_SHARED_SCHEDULE;
   if (spec.sharedPlan && target.substr(0, 4) == "host")
-    return unsupported("spec 'features' requires no shared_schedule for the "
-                       "host: each launch plans for itself there");
+    return unsupported(ofSpec("features"),
+                       "requires no shared_schedule for the host: each launch "
+                       "plans for itself there");
   constexpr int32_t kMostTuned = 16;
   spec.queries = given.queries ? given.queries
                                : std::clamp(given.max_q_len, 1, kMostTuned);

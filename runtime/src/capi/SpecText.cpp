@@ -95,14 +95,13 @@ static llvm::Expected<std::string> unquote(llvm::StringRef quoted,
                                            llvm::StringRef name) {
   std::string text;
   if (!quoted.consume_front("\"") || !quoted.consume_back("\""))
-    return invalid("spec '{0}' requires text in quotes, but got {1}", name,
+    return invalid(ofSpec(name), "requires text in quotes, but got {0}",
                    quoted);
   for (size_t i = 0; i < quoted.size(); ++i) {
     bool isEscaped = quoted[i] == '\\';
     if (isEscaped && ++i == quoted.size())
-      return invalid("spec '{0}' requires a character behind \\, but the text "
-                     "ends",
-                     name);
+      return invalid(ofSpec(name),
+                     "requires a character behind \\, but the text ends");
     text += isEscaped && quoted[i] == 'n' ? '\n' : quoted[i];
   }
   return text;
@@ -146,7 +145,7 @@ readValue(mla_spec &spec, const Field &field, llvm::StringRef value,
   else if (value.getAsInteger(10, number) ||
            (field.kind == Field::Int32 &&
             number != static_cast<int32_t>(number)))
-    return invalid("spec '{0}' requires {1}, but got '{2}'", field.name,
+    return invalid(ofSpec(field.name), "requires {0}, but got '{1}'",
                    field.names.empty() ? "a number"
                                        : llvm::join(field.names, ", "),
                    value);
@@ -174,9 +173,9 @@ readSpecText(std::string_view text,
     const Field *field = llvm::find_if(
         kFields, [&](const Field &known) { return name == known.name; });
     if (field == std::end(kFields))
-      return invalid("argument 'text' requires lines of a field, '=' and a "
-                     "value, but got '{0}'",
-                     line);
+      return invalid(
+          ofArgument("text"),
+          "requires lines of a field, '=' and a value, but got '{0}'", line);
     if (llvm::Error error = readValue(spec, *field, value.trim(), keep))
       return std::move(error);
   }

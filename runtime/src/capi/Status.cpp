@@ -56,12 +56,8 @@ mla_code report(mla_status *status, const Failure &failure) {
   mla_status told = {};
   told.code = code;
   told.driver_code = failure.driverCode;
-  copyInto(told.stage, quotedAfter(failure.message, "stage '"));
-  std::string_view argument;
-  for (std::string_view before : {"argument '", "spec '", "option '"})
-    if (argument.empty())
-      argument = quotedAfter(failure.message, before);
-  copyInto(told.argument, argument);
+  copyInto(told.stage, failure.stage);
+  copyInto(told.argument, failure.argument);
   copyInto(told.message, failure.message);
   copyInto(told.dump_path, failure.dumpPath);
   writeStruct(status, told);
@@ -105,14 +101,14 @@ mla_code succeed(mla_status *status) {
 llvm::Error require(const void *pointer, const char *name) {
   if (pointer)
     return llvm::Error::success();
-  return invalid("argument '{0}' requires a pointer, but got null", name);
+  return invalid(ofArgument(name), "requires a pointer, but got null");
 }
 
 llvm::Error
 requireCounts(std::initializer_list<std::pair<const char *, int64_t>> numbers) {
   for (auto [name, number] : numbers)
     if (number < 0)
-      return invalid("argument '{0}' requires at least 0, but got {1}", name,
+      return invalid(ofArgument(name), "requires at least 0, but got {0}",
                      number);
   return llvm::Error::success();
 }
@@ -124,11 +120,9 @@ llvm::Error checkSize(const void *pointer, const char *name, size_t least) {
   std::memcpy(&size, pointer, sizeof(size));
   if (size >= least && size <= kMaxStructBytes)
     return llvm::Error::success();
-  return fail(FailureKind::Version,
-              llvm::formatv("argument '{0}' requires a size of {1} to {2} "
-                            "(MLA_INIT sets it), but got {3}",
-                            name, least, kMaxStructBytes, size)
-                  .str());
+  return fail(FailureKind::Version, ofArgument(name),
+              "requires a size of {0} to {1} (MLA_INIT sets it), but got {2}",
+              least, kMaxStructBytes, size);
 }
 
 llvm::Error copyText(std::string_view content, char *text, size_t *bytes) {
@@ -139,7 +133,8 @@ llvm::Error copyText(std::string_view content, char *text, size_t *bytes) {
   if (!text)
     return llvm::Error::success();
   if (room < *bytes)
-    return invalid("argument 'bytes' requires {0}, but got {1}", *bytes, room);
+    return invalid(ofArgument("bytes"), "requires {0}, but got {1}", *bytes,
+                   room);
   content.copy(text, content.size());
   text[content.size()] = '\0';
   return llvm::Error::success();

@@ -16,7 +16,6 @@
 
 #include "../Failure.h"
 #include "mla_jit/mla_jit.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,17 +32,6 @@ mla_code succeed(mla_status *status);
 /// words that need no memory. Functions of the interface end in it: code is
 /// without exceptions of its own, but allocates.
 mla_code reportException(mla_status *status) noexcept;
-
-template <typename... Ts>
-llvm::Error invalid(const char *format, Ts &&...values) {
-  return fail(FailureKind::Invalid,
-              llvm::formatv(format, std::forward<Ts>(values)...).str());
-}
-template <typename... Ts>
-llvm::Error unsupported(const char *format, Ts &&...values) {
-  return fail(FailureKind::Unsupported,
-              llvm::formatv(format, std::forward<Ts>(values)...).str());
-}
 
 /// An error if a parameter is null.
 llvm::Error require(const void *pointer, const char *name);
@@ -91,12 +79,10 @@ llvm::Expected<T> readStruct(const T *given, const char *name) {
   size_t known = std::min<size_t>(given->size, sizeof(T));
   if (std::any_of(bytes + known, bytes + given->size,
                   [](char byte) { return byte != 0; }))
-    return fail(FailureKind::Version,
-                llvm::formatv("argument '{0}' requires zeroes behind the {1} "
-                              "bytes that this library knows, but a field of a "
-                              "newer header is set",
-                              name, sizeof(T))
-                    .str());
+    return fail(FailureKind::Version, ofArgument(name),
+                "requires zeroes behind the {0} bytes that this library knows, "
+                "but a field of a newer header is set",
+                sizeof(T));
   T copy = {};
   std::memcpy(&copy, given, known);
   copy.size = sizeof(T);
