@@ -28,6 +28,14 @@ using namespace mlir;
 using namespace mlir::mla_gpu;
 
 static constexpr int64_t kInstructionM = 64, kInstructionK = 16;
+/// Trips from which on steps of K are a loop. Each instruction makes all of its
+/// accumulators anew to the assembler, which is most of what it takes.
+static constexpr int64_t kLeastTrips = 4;
+/// Widest instructions that do so: the next of wider ones would come late (with
+/// 256 columns it costs 1.3 to 2 % of a launch).
+static constexpr int64_t kWidestLooped = 64;
+/// Most groups that a wait may leave in flight.
+static constexpr int64_t kMostGroups = 7;
 
 namespace {
 
@@ -83,12 +91,18 @@ class MmaText {
 public:
   MmaText(NVVMEmitter &e, MmaOp op);
   LogicalResult emit();
+  /// Groups that it commits.
+  int64_t numGroups() const;
 
 private:
   void addInstruction(int64_t m, int64_t n, int64_t k);
   /// Sets the descriptor `name` to that of an operand, `offset` on.
-  void addDescriptor(StringRef name, size_t input, const SharedOperand &operand,
-                     int64_t offset);
+  void addDescriptor(StringRef name, size_t input, int64_t offset);
+  /// The instructions of the first columns of K.
+  void addSteps(int64_t columns);
+  /// Columns of K that a loop does at a time; 0: there is none.
+  int64_t getLoopDepth() const;
+  void addLoop(int64_t loopDepth);
   std::string list(size_t first, size_t count) const;
   bool accumulates() { return bool(op.getAcc()); }
 
@@ -101,6 +115,7 @@ private:
   SharedOperand b;
   size_t numOutputs;
   size_t aInput = 0, bInput = 0; ///< numbers of their first operands
+  bool isLooped = false;         ///< descriptors begin at low_a and low_b
   std::string text;
 };
 
@@ -136,9 +151,9 @@ std::string MmaText::list(size_t first, size_t count) const {
   return result + "}";
 }
 
-void MmaText::addDescriptor(StringRef name, size_t input,
-                            const SharedOperand &operand, int64_t offset) {
-  std::string low = "$" + std::to_string(input);
+void MmaText::addDescriptor(StringRef name, size_t input, int64_t offset) {
+  std::string low =
+      isLooped ? ("low_" + name).str() : "$" + std::to_string(input);
   if (offset) {
     text += "add.u32 low, " + low + ", " + std::to_string(offset) + ";\n";
     low = "low";
@@ -150,13 +165,13 @@ void MmaText::addInstruction(int64_t m, int64_t n, int64_t k) {
   bool isBF16 = op.getRhs().getType().getElementType().isBF16();
   std::string first = "a";
   if (a) {
-    addDescriptor("a", aInput, *a, a->offset(m, k));
+    addDescriptor("a", aInput, a->offset(m, k));
   } else {
     // Two 8-column groups of a 64-row tile: two registers each.
     int64_t group = m / kInstructionM * (depth / 8) + k / 8;
     first = list(aInput + group * 2, 4);
   }
-  addDescriptor("b", bInput, b, b.offset(n, k));
+  addDescriptor("b", bInput, b.offset(n, k));
   int64_t registers = instructionN / 2;
   int64_t accumulator =
       FragmentLayout(type).getElement(m / kInstructionM, n / 8, 0);
@@ -170,6 +185,57 @@ void MmaText::addInstruction(int64_t m, int64_t n, int64_t k) {
        (a ? (transposeA ? ", 1" : ", 0") : "") + (transposeB ? ", 1" : ", 0") +
        ";\n")
           .str();
+}
+
+void MmaText::addSteps(int64_t columns) {
+  // Steps of K outside: neighbouring instructions add to different registers.
+  for (int64_t k = 0; k < columns; k += kInstructionK)
+    for (int64_t m = 0; m < mSize; m += kInstructionM)
+      for (int64_t n = 0; n < nSize; n += instructionN)
+        addInstruction(m, n, k);
+}
+
+int64_t MmaText::getLoopDepth() const {
+  if (!a || instructionN > kWidestLooped)
+    return 0;
+  // Whether all steps are as far from those before as the first ones are.
+  auto repeats = [&](const SharedOperand &operand, int64_t columns) {
+    for (int64_t k = columns; k < depth; k += kInstructionK)
+      if (operand.offset(0, k) - operand.offset(0, k - columns) !=
+          operand.offset(0, columns) - operand.offset(0, 0))
+        return false;
+    return true;
+  };
+  for (int64_t columns = kInstructionK; columns * kLeastTrips <= depth;
+       columns += kInstructionK)
+    if (depth % columns == 0 && repeats(*a, columns) && repeats(b, columns))
+      return columns;
+  return 0;
+}
+
+int64_t MmaText::numGroups() const {
+  int64_t loopDepth = getLoopDepth();
+  return loopDepth ? depth / loopDepth : 1;
+}
+
+void MmaText::addLoop(int64_t loopDepth) {
+  isLooped = true;
+  // Each trip fences and commits: behind a loop without, the assembler puts an
+  // MMA of its own that carries the commit.
+  auto step = [&](const SharedOperand &operand) {
+    return operand.offset(0, loopDepth) - operand.offset(0, 0);
+  };
+  text += ("mov.b32 low_a, $" + Twine(aInput) + ";\nmov.b32 low_b, $" +
+           Twine(bInput) + ";\nadd.u32 end_a, low_a, " +
+           Twine(step(*a) * (depth / loopDepth)) +
+           ";\nsteps:\n.pragma \"nounroll\";\nwgmma.fence.sync.aligned;\n")
+              .str();
+  addSteps(loopDepth);
+  text += ("wgmma.commit_group.sync.aligned;\nadd.u32 low_a, low_a, " +
+           Twine(step(*a)) + ";\nadd.u32 low_b, low_b, " + Twine(step(b)) +
+           ";\nsetp.eq.b32 begins, 0, 0;\nsetp.ne.b32 more, low_a, end_a;\n"
+           "@more bra steps;\n")
+              .str();
 }
 
 /// Whether the op adds to what an MMA before it in the block has in flight, and
@@ -218,19 +284,20 @@ LogicalResult MmaText::emit() {
                 .str();
   };
   text =
-      "{\n.reg .pred begins, adds;\n.reg .b32 low, a_high, b_high;\n"
+      "{\n.reg .pred begins, adds, more;\n"
+      ".reg .b32 low, low_a, low_b, end_a, a_high, b_high;\n"
       ".reg .b64 a, b;\nsetp.ne.b32 begins, 0, 0;\nsetp.eq.b32 adds, 0, 0;\n";
   if (a)
     high("a", *a);
   high("b", b);
-  if (!continuesMma(op))
-    text += "wgmma.fence.sync.aligned;\n";
-  // Steps of K outside: neighbouring instructions add to different registers.
-  for (int64_t k = 0; k < depth; k += kInstructionK)
-    for (int64_t m = 0; m < mSize; m += kInstructionM)
-      for (int64_t n = 0; n < nSize; n += instructionN)
-        addInstruction(m, n, k);
-  text += "wgmma.commit_group.sync.aligned;\n";
+  if (int64_t loopDepth = getLoopDepth()) {
+    addLoop(loopDepth);
+  } else {
+    if (!continuesMma(op))
+      text += "wgmma.fence.sync.aligned;\n";
+    addSteps(depth);
+    text += "wgmma.commit_group.sync.aligned;\n";
+  }
   if (endsAtOnce(op))
     text += "wgmma.wait_group.sync.aligned 0;\n";
   text += "}";
@@ -250,24 +317,24 @@ LogicalResult mla_gpu::emitMma(NVVMEmitter &e, MmaOp op) {
   return MmaText(e, op).emit();
 }
 
-/// How many groups the role has issued after the awaited one: all of them wait
-/// where control flow does not tell.
-static int64_t groupsAfter(MmaWaitOp op) {
+/// How many groups the role has issued after the awaited one, or less: all of
+/// them wait where control flow does not tell.
+static int64_t groupsAfter(NVVMEmitter &e, MmaWaitOp op) {
   Operation *awaited = op.getValue().getDefiningOp<MmaOp>();
   if (!awaited || awaited->getBlock() != op->getBlock())
     return 0;
   int64_t groups = 0;
   for (Operation *next = awaited->getNextNode(); next != op;
        next = next->getNextNode()) {
-    if (isa<MmaOp>(next)) {
-      ++groups;
+    if (auto mma = dyn_cast<MmaOp>(next)) {
+      groups += MmaText(e, mma).numGroups();
       continue;
     }
     auto walked = next->walk([](MmaOp) { return WalkResult::interrupt(); });
     if (walked.wasInterrupted())
       return 0;
   }
-  return groups;
+  return std::min(groups, kMostGroups);
 }
 
 LogicalResult mla_gpu::emitMmaWait(NVVMEmitter &e, MmaWaitOp op) {
@@ -276,8 +343,8 @@ LogicalResult mla_gpu::emitMmaWait(NVVMEmitter &e, MmaWaitOp op) {
     e.map(op.getResult(), llvm::to_vector(e.registers(op.getValue())));
     return success();
   }
-  std::string text =
-      "wgmma.wait_group.sync.aligned " + std::to_string(groupsAfter(op)) + ";";
+  std::string text = "wgmma.wait_group.sync.aligned " +
+                     std::to_string(groupsAfter(e, op)) + ";";
   if (!op.getResult()) {
     e.ptx(text, "", {}, {});
     return success();

@@ -130,8 +130,11 @@ static FailureOr<TileEntry> clonePairsEntry(const TileEntry &main) {
   func->setAttr("mla_gpu.cluster",
                 b.getI64IntegerAttr(main.schedule.getCluster()));
   FailureOr<TileEntry> entry = analyzeTileEntry(func, main.target);
-  if (succeeded(entry))
-    entry->pairs = true;
+  if (failed(entry))
+    return failure();
+  entry->pairs = true;
+  // A launch that gives a count of splits starts the other one.
+  entry->plan.getSplitsMutable().clear();
   return entry;
 }
 

@@ -169,8 +169,10 @@ Value DevicePlanner::emitWorkByCount(const WorkBuffers &buffers,
       [&](Value number) {
         return forUnits(number, State(kinds.size(), zero), advance);
       },
-      [&](Value number, ValueRange before, ValueRange) {
+      [&](Value number, ValueRange before, ValueRange own) {
         forUnits(number, before, [&](Unit &unit, ValueRange state) {
+          if (!isRagged())
+            unit.pieces = own[1];
           State next = advance(unit, state);
           unit.ordinal = isRagged() ? state[2] : number;
           emitPieces(unit, state[0], next[0], state[1], buffers);

@@ -326,5 +326,5 @@ DevicePlanner::Cut DevicePlanner::cut(const Unit &unit) {
   Value size = ix.ceilDiv(unit.tiles, pieceCount);
   if (plan.getSplit() == SplitPolicy::RowLocal)
     size = ix.max(size, ix.constant(plan.getSplitTiles()));
-  return {size, ix.ceilDiv(unit.tiles, size)};
+  return {size, unit.pieces ? unit.pieces : ix.ceilDiv(unit.tiles, size)};
 }

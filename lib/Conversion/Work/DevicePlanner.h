@@ -52,6 +52,7 @@ private:
     Value blocks;    ///< row blocks that exist
     Value tiles;     ///< of the hull, at least 1: without keys it is work too
     Value ordinal;   ///< of all units, on the line; known while placing
+    Value pieces;    ///< by count; null: not known yet
   };
   /// How a unit is cut by a count.
   struct Cut {

@@ -26,7 +26,7 @@ module attributes {mla.target = #mla.target<cuda, chip = "sm_90a", smem_bytes = 
 // CHECK: %[[TILE:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32 : i32
 // CHECK: arrive.expect_tx.shared::cta.b64 _, [$3], 40960;
-// CHECK: @!$0 bra end;\0Aelect.sync _|one, -1;\0A@!one bra end;\0Acreatepolicy.fractional.L2::evict_first.b64 policy, 1.0;
+// CHECK: @!$0 bra end;\0Aelect.sync _|one, -1;\0A@!one bra end;\0Amov.b64 policy, 0x12f0000000000000;
 // CHECK-SAME: add.s32 column, $4, 0;\0Acp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1+0], [$2, {column, $5, $6}], [$3], policy;
 // CHECK-SAME: add.s32 column, $4, 64;\0Acp.async.{{[^ ]*}} [$1+8192], [$2, {column, $5, $6}], [$3], policy;\0Aend:
 // CHECK-SAME: "b,r,l,r,r,r,r" %[[FIRST]], %{{.*}}, %[[NARROW]], %{{.*}}, %c64_i32, %c0_i32, %[[PAGE]] :

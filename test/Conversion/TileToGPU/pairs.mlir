@@ -2,6 +2,8 @@
 // RUN: mla-opt %s --mla-problem-to-tile=chip=sm_90a --mla-convert-tile-to-gpu --inline --canonicalize --cse | FileCheck %s
 // RUN: mla-opt %s --mla-problem-to-tile=chip=sm_90a --mla-tile-to-gpu --mla-gpu-to-nvvm | FileCheck %s --check-prefix=NVVM
 // RUN: sed 's/cluster = 2>/cluster = 2, plan = shared>/' %s | mla-opt --mla-problem-to-tile=chip=sm_90a --mla-convert-tile-to-gpu --inline --canonicalize --cse | FileCheck %s --check-prefix=SHARED
+// RUN: sed -e 's/xf32>) {/xf32>, %%splits: i32) {/; s/ scale(%%scale : f32)/& num_splits(%%splits : i32)/' %s \
+// RUN:   | mla-opt --mla-problem-to-tile=chip=sm_90a --mla-convert-tile-to-gpu | FileCheck %s --check-prefix=SPLITS
 
 // CHECK:      entries = [<"decode", []>, <"decode_pairs", []>, <"decode_combine", []>]
 // CHECK-SAME: schedule = <keys_as_m, {{.*}}, cluster = 2>
@@ -54,6 +56,14 @@
 // NVVM:         st.shared::cluster
 // NVVM:       llvm.func @decode_combine(
 // NVVM-NOT:     cluster
+
+// Launches that give a count of splits have no pairs.
+// SPLITS:     func.func @decode(
+// SPLITS:     mla.plan {{.*}} workers({{[^)]*}}) splits(
+// SPLITS:     func.func @decode_pairs(
+// SPLITS:     mla.plan {{.*}} workers({{[^)]*}}) mask(
+// SPLITS:     func.func @decode_combine(
+// SPLITS:     mla.plan {{.*}} workers({{[^)]*}}) splits(
 
 // A shared plan is that of both.
 // SHARED:     entries = [<"decode_plan", []>, <"decode", []>, <"decode_pairs", []>, <"decode_combine", []>]
