@@ -70,9 +70,9 @@ void StreamGraphs::create(llvm::ArrayRef<Entry> entries, bool paired,
 }
 
 size_t StreamGraphs::Set::find(StreamHandle stream, uint64_t hash) const {
-  for (const auto &[i, place] : llvm::enumerate(places))
-    if (place.hash.load(kRelaxed) == hash &&
-        place.stream.load(kRelaxed) == stream)
+  for (size_t i = 0, count = numTaken.load(kRelaxed); i < count; ++i)
+    if (places[i].hash.load(kRelaxed) == hash &&
+        places[i].stream.load(kRelaxed) == stream)
       return i;
   return kNowhere;
 }
