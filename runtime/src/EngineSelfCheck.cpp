@@ -162,8 +162,9 @@ Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
       return report.takeError();
     compiled->cubin = std::move(report->cubin);
   }
+  // Launched twice: the engine's graphs are for kernels that are kept.
   auto loaded = loadCudaKernel(std::move(*compiled), device, options.numWorkers,
-                               share.threads(), launchGraphs);
+                               share.threads(), /*graphs=*/nullptr);
   if (!loaded)
     return loaded.takeError();
   return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));

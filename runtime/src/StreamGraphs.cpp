@@ -14,6 +14,10 @@ using cuda::StreamHandle;
 
 static constexpr auto kRelaxed = std::memory_order_relaxed;
 
+/// A graph is given up after so many new launches since it was used: two steps
+/// of most models.
+static constexpr size_t kPatience = 128;
+
 /// No stream's: null is the default stream, and 2 (the driver's
 /// CU_STREAM_PER_THREAD) another stream in each thread.
 const StreamHandle StreamGraphs::kNone =
@@ -58,14 +62,15 @@ void StreamGraphs::create(llvm::ArrayRef<Entry> entries, bool paired,
                           bool hasPlanEntry, size_t most) {
   if (!budget)
     return;
-  makeSet(sets[indexOf(LaunchPart::All, paired)], entries, most);
   if (hasPlanEntry) {
-    // Once a step.
-    makeSet(sets[indexOf(LaunchPart::Plan, paired)], entries.take_front(),
-            std::min<size_t>(most, 2));
+    // Those who have plans made share them, so what is behind comes first; a
+    // plan is made once a step.
     makeSet(sets[indexOf(LaunchPart::Work, paired)], entries.drop_front(),
             most);
+    makeSet(sets[indexOf(LaunchPart::Plan, paired)], entries.take_front(),
+            std::min<size_t>(most, 2));
   }
+  makeSet(sets[indexOf(LaunchPart::All, paired)], entries, most);
   context = &entries.front().kernel.function->context();
 }
 
@@ -109,25 +114,20 @@ size_t StreamGraphs::Set::other(StreamHandle stream, size_t first) {
   size_t taken = numTaken.load(kRelaxed);
   if (taken + 1 < count && takeNew(taken, stream))
     return taken;
-  // Twice around: what was used is passed once.
-  size_t index = next.load(kRelaxed);
-  for (size_t steps = 0; steps < 2 * count; ++steps) {
-    index = index < count ? index : 0;
-    size_t here = index++;
-    Place &place = places[here];
-    if (here == first || place.stream.load(kRelaxed) != stream ||
-        place.isUsed.exchange(false, kRelaxed))
-      continue;
-    next.store(index, kRelaxed);
-    return here;
-  }
+  size_t now = numNew.load(kRelaxed);
+  for (size_t i = 0; i < count; ++i)
+    if (i != first && places[i].stream.load(kRelaxed) == stream &&
+        places[i].lastUse.load(kRelaxed) + kPatience < now)
+      return i;
   return first;
 }
 
 size_t StreamGraphs::Set::choose(StreamHandle stream, uint64_t hash) {
   size_t index = first(stream);
-  bool comesAgain = hash && see(hash);
-  return index != kNowhere && comesAgain ? other(stream, index) : index;
+  if (index == kNowhere || !hash)
+    return index;
+  numNew.fetch_add(1, kRelaxed);
+  return see(hash) ? other(stream, index) : index;
 }
 
 void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
@@ -148,7 +148,7 @@ void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
     return;
   lease.held->keyBytes.clear();
   set.places[index].hash.store(hash, kRelaxed);
-  set.places[index].isUsed.store(true, kRelaxed);
+  set.use(index);
 }
 
 void StreamGraphs::takeRemembered(Lease &lease, StreamHandle stream,
@@ -166,7 +166,7 @@ void StreamGraphs::takeRemembered(Lease &lease, StreamHandle stream,
     if (graph.plansVersion != key.plansVersion ||
         llvm::ArrayRef(graph.keyBytes) != key.bytes)
       continue;
-    set.places[index].isUsed.store(true, kRelaxed);
+    set.use(index);
     lease.held = std::exchange(found.held, nullptr);
     return;
   }

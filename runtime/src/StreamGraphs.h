@@ -59,15 +59,15 @@ private:
   struct Place {
     std::atomic<uint64_t> hash = 0; ///< of the last launch's key
     std::atomic<cuda::StreamHandle> stream = kNone;
-    std::atomic<bool> isUsed = false; ///< since it was to be replaced
+    std::atomic<size_t> lastUse = 0; ///< Set::numNew of then
   };
   /// Of one part of launches.
   struct Set {
     std::vector<Place> places;
     std::vector<Graph> graphs;        ///< by place
     std::atomic<size_t> numTaken = 0; ///< the first so many belong to streams
-    std::atomic<size_t> next = 0;     ///< to be replaced, if it is not used
-    /// Hashes of the latest new launches.
+    std::atomic<size_t> numNew = 0;   ///< launches that no graph had
+    /// Hashes of the latest ones that were not among these.
     std::array<std::atomic<uint64_t>, 256> seen = {};
     std::atomic<size_t> numSeen = 0;
 
@@ -78,8 +78,14 @@ private:
     /// The stream's first graph.
     size_t first(cuda::StreamHandle stream);
     /// Another one: one that no stream has, but for the last, or one of the
-    /// stream's that was not used for long.
+    /// stream's that was not used for long. Else the first: where more launches
+    /// come in turn than there are graphs, each would lose its own before it
+    /// comes again.
     size_t other(cuda::StreamHandle stream, size_t first);
+    void use(size_t index) {
+      places[index].lastUse.store(numNew.load(std::memory_order_relaxed),
+                                  std::memory_order_relaxed);
+    }
     bool takeNew(size_t index, cuda::StreamHandle stream);
     /// Whether such a launch was seen not long ago; else it is now.
     bool see(uint64_t hash);

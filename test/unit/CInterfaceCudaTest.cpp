@@ -418,10 +418,56 @@ TEST_F(CInterfaceCudaTest, LaunchesAgainWithoutTellingTheDriver) {
     EXPECT_TRUE(kernel->launch(step.args));
     EXPECT_EQ(told, tellings) << scale;
   }
+  // But for the hint, if it is one.
+  step.args.kv_len = 1000;
+  EXPECT_TRUE(kernel->launch(step.args));
+  EXPECT_EQ(told, 3);
+  step.args.kv_len = -1;
+  EXPECT_FALSE(kernel->launch(step.args));
   fake->launches.clear();
   step.args.k.shape[3] = 577;
   EXPECT_FALSE(kernel->launch(step.args));
   EXPECT_TRUE(fake->launches.empty());
+}
+
+// What a stream remembers is no use to it while it is captured, and still there
+// afterwards; so it is when the driver fails to do it again.
+TEST_F(CInterfaceCudaTest, LaunchesThatComeAgainAreCapturedAsSingleOnes) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  GPUStep step;
+  ASSERT_TRUE(kernel->launch(step.args));
+  const auto &call = driver->call();
+  call.ctxPushCurrent(fake->launches.back().context);
+  mla_jit::cuda::StreamHandle stream = nullptr;
+  call.streamCreate(&stream, mla_jit::cuda::kStreamNonBlocking);
+  // The calls that start something, of a launch that succeeds.
+  auto starts = [&](int graphs, int kernels) {
+    fake->calls.clear();
+    mla::Status status = kernel->launch(step.args, stream);
+    EXPECT_TRUE(status) << status.message();
+    EXPECT_EQ(fake->calls["cuGraphLaunch"], graphs);
+    EXPECT_EQ(fake->calls["cuLaunchKernelEx"], kernels);
+    return fake->calls["cuGraphExecKernelNodeSetParams"];
+  };
+  EXPECT_EQ(starts(1, 0), 2);
+  EXPECT_EQ(starts(1, 0), 0);
+  call.streamBeginCapture(stream, mla_jit::cuda::CaptureMode::Global);
+  EXPECT_EQ(starts(0, 2), 0);
+  mla_jit::cuda::GraphHandle graph = nullptr;
+  EXPECT_EQ(call.streamEndCapture(stream, &graph), 0);
+  call.graphDestroy(graph);
+  EXPECT_EQ(starts(1, 0), 0);
+
+  fake->failures["cuGraphLaunch"] = mla_jit::cuda::OutOfMemory;
+  EXPECT_EQ(kernel->launch(step.args, stream).code(), MLA_E_OOM);
+  fake->failures.clear();
+  EXPECT_EQ(starts(1, 0), 0);
+  EXPECT_EQ(countersOf(engine).launch_failures, 1u);
+  call.streamDestroy(stream);
+  ContextHandle popped;
+  call.ctxPopCurrent(&popped);
 }
 
 TEST_F(CInterfaceCudaTest, LaunchGraphsAsTheOptionSays) {

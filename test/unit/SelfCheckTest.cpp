@@ -167,6 +167,8 @@ TEST_F(SelfCheckTest, CodeThatNeverEndsIsRefused) {
   EXPECT_EQ(fake->calls["cuMemcpyDtoHAsync"], 0);
   EXPECT_EQ(fake->calls["cuMemFree"], 0);
   EXPECT_EQ(fake->calls["cuLibraryUnload"], 0);
+  // It keeps none of the engine's graphs.
+  EXPECT_EQ(fake->calls["cuGraphInstantiateWithFlags"], 0);
   EXPECT_EQ(fake->streams, 1);
   EXPECT_GT(fake->buffers, 0);
   EXPECT_EQ(fake->contexts, 1);

@@ -11,6 +11,7 @@
 #include "CudaFixture.h"
 #include "llvm/ADT/Hashing.h"
 
+#include <map>
 #include <thread>
 
 using namespace mla_jit;
@@ -226,15 +227,35 @@ TEST_F(RememberedTest, EachGraphKeepsItsLaunch) {
 }
 
 TEST_F(RememberedTest, WhatIsNotRepeatedIsForgotten) {
-  // One of three graphs is for what is new.
-  for (size_t i = 0; i < 3; ++i)
-    EXPECT_TRUE(launchTwice(i));
+  // Two of four graphs are for what is new, and for another stream.
+  EXPECT_TRUE(launchTwice(0));
+  EXPECT_TRUE(launchTwice(1));
+  for (int i = 0; i < 128; ++i) {
+    EXPECT_TRUE(launch(keyOf("new " + std::to_string(i)), 1));
+    EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
+  }
+  EXPECT_TRUE(launchTwice(2));
+  EXPECT_TRUE(launchTwice(3)); // has none of its own: it is that of what is new
+  EXPECT_TRUE(launch(keyOf("newest"), 1));
   EXPECT_EQ(repeat(keyOf(texts[0])), 0u);
   EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
-  EXPECT_TRUE(launchTwice(3));
   EXPECT_EQ(repeat(keyOf(texts[2])), 12u);
-  EXPECT_EQ(repeat(keyOf(texts[1])), 0u);
-  EXPECT_EQ(repeat(keyOf(texts[3])), 13u);
+  EXPECT_EQ(repeat(keyOf(texts[3])), 0u);
+}
+
+// A step of more layers than there are graphs: some are remembered all the
+// same.
+TEST_F(RememberedTest, WhatThereIsNoRoomForTakesNoOthersGraph) {
+  std::array<int, 5> repeated = {};
+  for (int step = 0; step < 20; ++step)
+    for (auto [i, text] : llvm::enumerate(texts))
+      if (uint64_t value = repeat(keyOf(text))) {
+        EXPECT_EQ(value, 10 + i);
+        ++repeated[i];
+      } else {
+        EXPECT_TRUE(launch(keyOf(text), 10 + i));
+      }
+  EXPECT_EQ(repeated, (std::array<int, 5>{18, 18, 0, 0, 0}));
 }
 
 TEST_F(RememberedTest, WhatComesOnceTakesNoOthersGraph) {
@@ -284,6 +305,57 @@ TEST_F(RememberedTest, NotALaunchThatFailed) {
     EXPECT_TRUE(launch(key, 10));
     EXPECT_EQ(repeat(key), 10u) << call;
   }
+}
+
+// Threads share kernels and streams, keys come and go, and some have one hash:
+// whatever a graph repeats is what its key says.
+TEST_F(RememberedTest, ByManyThreads) {
+  constexpr size_t kThreads = 4, kRounds = 3000, kKeys = 24;
+  budget = std::make_shared<LaunchGraphBudget>(32);
+  graphs.emplace(budget);
+  graphs->create(entries, /*paired=*/false, /*hasPlanEntry=*/false, 8);
+  cuda::Stream streams[] = {newStream(), newStream()};
+  using Count = std::map<std::pair<StreamHandle, uint64_t>, size_t>;
+  Count started[kThreads];
+  std::atomic<size_t> repeated = 0;
+  auto work = [&](size_t thread) {
+    StreamHandle stream = streams[thread % 2].handle();
+    uint64_t random = thread + 1;
+    for (size_t round = 0; round < kRounds; ++round) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      // One key is what comes most; the plans change now and then.
+      size_t number = random >> 33 & 1 ? 0 : (random >> 40) % kKeys;
+      std::string text(1 + number, 'k');
+      LaunchKey key = keyOf(text);
+      key.hash = 1 + number / 2;
+      key.plansVersion = round / 1000;
+      uint64_t value = 1000 + 10 * number + key.plansVersion;
+      bool isStarted = false;
+      {
+        StreamGraphs::Lease lease;
+        graphs->takeRemembered(lease, stream, key);
+        if (lease) {
+          ++repeated;
+          isStarted = cuda::Failure(lease->repeat(scope(), stream)).ok;
+        }
+      }
+      if (isStarted || launch(key, value, stream))
+        ++started[thread][{stream, value}];
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back(work, thread);
+  for (std::thread &thread : threads)
+    thread.join();
+  Count expected, seen;
+  for (const Count &count : started)
+    for (auto [what, number] : count)
+      expected[what] += 3 * number;
+  for (const FakeCuda::Launch &launch : fake->launches)
+    ++seen[{launch.config.stream, launch.parameters[0]}];
+  EXPECT_EQ(seen, expected);
+  EXPECT_GT(repeated, kRounds / 10);
 }
 
 TEST_F(RememberedTest, NotWithoutAKey) {

@@ -85,13 +85,20 @@ static bool isEmpty(const mla_args &args) {
   return args.batch == 0 || args.total_q == 0;
 }
 
-/// None of a launch that reads more than the struct.
-static LaunchKey keyOf(const mla_args &args) {
+/// None of a launch that reads more than the struct. kv_len, a hint that grows
+/// with each step, is no part of it: `room` is for a copy without.
+static LaunchKey keyOf(const mla_args &args, mla_args &room) {
   LaunchKey key;
   if (args.num_named)
     return key;
+  const mla_args *keyed = &args;
+  if (args.kv_len > 0) {
+    room = args;
+    room.kv_len = 0;
+    keyed = &room;
+  }
   static_assert(sizeof(mla_args) <= LaunchKey::kMaxBytes);
-  key.bytes = {reinterpret_cast<const char *>(&args), sizeof(mla_args)};
+  key.bytes = {reinterpret_cast<const char *>(keyed), sizeof(mla_args)};
   key.usesPlan = args.schedule;
   // What the layers of a model differ in, and its steps.
   const void *pointers[] = {args.q.data,   args.q_rope.data,   args.k.data,
@@ -111,9 +118,10 @@ static LaunchKey keyOf(const mla_args &args) {
 static llvm::Error launch(mla_kernel &handle, void *stream,
                           const mla_args *args) {
   LaunchKey key;
+  mla_args room;
   // Of a struct of this very header no byte is unknown.
   if (args && args->size == sizeof(mla_args))
-    key = keyOf(*args);
+    key = keyOf(*args, room);
   auto repeated = handle.kernel->repeat(key, stream);
   if (!repeated || *repeated)
     return repeated.takeError();
