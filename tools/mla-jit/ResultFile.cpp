@@ -24,11 +24,15 @@ static std::string now() {
   return text;
 }
 
-json::Object describeRun(PublicEngine &engine) {
-  json::Object object{{"date", now()},
+json::Object describeBuild() {
+  return json::Object{{"date", now()},
                       {"version", MLA_JIT_VERSION},
-                      {"revision", MLA_JIT_REVISION},
-                      {"workers", engine.numWorkers()}};
+                      {"revision", MLA_JIT_REVISION}};
+}
+
+json::Object describeRun(PublicEngine &engine) {
+  json::Object object = describeBuild();
+  object["workers"] = engine.numWorkers();
   if (auto target = engine.target())
     object["target"] = std::string(target->name);
   else

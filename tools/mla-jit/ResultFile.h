@@ -19,7 +19,9 @@
 
 namespace mla_jit {
 
-/// Date, version, revision, and the CPU or GPU with its driver.
+/// Date, version, revision.
+llvm::json::Object describeBuild();
+/// The same, and the CPU or GPU with its driver.
 llvm::json::Object describeRun(PublicEngine &engine);
 
 /// JSON has no infinities.

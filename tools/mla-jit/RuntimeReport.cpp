@@ -8,6 +8,7 @@
 
 #include "RuntimeReport.h"
 #include "Files.h"
+#include "ResultFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -63,8 +64,9 @@ Error reportRuntime(RuntimeBenchOptions options, const std::string &json) {
   }
   if (json.empty())
     return Error::success();
-  json::Object all{{"target", options.onGPU ? "cuda" : "host"},
-                   {"figures", std::move(rows)}};
+  json::Object all = describeBuild();
+  all["target"] = options.onGPU ? "cuda" : "host";
+  all["figures"] = std::move(rows);
   return writeBytes(json,
                     formatv("{0:2}\n", json::Value(std::move(all))).str());
 }

@@ -13,6 +13,7 @@
 
 #include "Files.h"
 #include "Flags.h"
+#include "ResultFile.h"
 #include "RuntimeHost.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -65,17 +66,21 @@ public:
     if (!host)
       return host.takeError();
     json::Array results;
-    int wrong = 0;
-    for (const RuntimeCase &one : cases)
-      wrong += !runCase(one, **host, results);
-    outs() << formatv("{0} checks, {1} failed\n", cases.size(), wrong);
+    int wrong = 0, skipped = 0;
+    for (const RuntimeCase &one : cases) {
+      Check::Outcome outcome = runCase(one, **host, results);
+      wrong += outcome == Check::Outcome::Wrong;
+      skipped += outcome == Check::Outcome::Skipped;
+    }
+    outs() << formatv("{0} passed, {1} failed, {2} skipped\n",
+                      cases.size() - wrong - skipped, wrong, skipped);
     if (!json.empty()) {
       const cuda::Device &on = (*host)->context()->device();
-      json::Object all{
-          {"device", on.name},
-          {"chip", on.chip},
-          {"driver", cuda::versionText((*host)->driver().version())},
-          {"checks", std::move(results)}};
+      json::Object all = describeBuild();
+      all["device"] = on.name;
+      all["chip"] = on.chip;
+      all["driver"] = cuda::versionText((*host)->driver().version());
+      all["checks"] = std::move(results);
       if (Error error = writeBytes(
               json, formatv("{0:2}\n", json::Value(std::move(all))).str()))
         return error;
@@ -103,18 +108,18 @@ private:
     return chosen;
   }
 
-  static bool runCase(const RuntimeCase &one, RuntimeHost &host,
-                      json::Array &results) {
+  static Check::Outcome runCase(const RuntimeCase &one, RuntimeHost &host,
+                                json::Array &results) {
     Check check;
     auto start = std::chrono::steady_clock::now();
     one.run(check, host);
     double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
-    bool isWrong = check.outcome() == Check::Outcome::Wrong;
-    StringRef word = isWrong                                      ? "FAILED"
-                     : check.outcome() == Check::Outcome::Skipped ? "skipped"
-                                                                  : "ok";
+    Check::Outcome outcome = check.outcome();
+    StringRef word = outcome == Check::Outcome::Wrong     ? "FAILED"
+                     : outcome == Check::Outcome::Skipped ? "skipped"
+                                                          : "ok";
     outs() << formatv("{0,-8}{1,-22}{2,7:F2} s  {3}\n", word, one.name, seconds,
                       check.text().empty() ? one.what : check.text());
     outs().flush();
@@ -123,7 +128,7 @@ private:
                                    {"outcome", word.lower()},
                                    {"seconds", seconds},
                                    {"text", check.text()}});
-    return !isWrong;
+    return outcome;
   }
 
   cl::OptionCategory category{"Flags of verify-runtime"};
