@@ -240,8 +240,10 @@ llvm::Expected<bool> CudaKernel::repeat(const LaunchKey &key,
   if (!scope)
     return scope.takeError();
   auto capturing = cuda::isCapturing(*scope, *context, stream);
-  if (!capturing) // the launch with all checks will say so
-    return llvm::consumeError(capturing.takeError()), false;
+  if (!capturing) { // the launch with all checks will say so
+    llvm::consumeError(capturing.takeError());
+    return false;
+  }
   if (*capturing)
     return false;
   if (llvm::Error error = graph->repeat(*scope, stream))

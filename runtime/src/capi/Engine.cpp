@@ -189,10 +189,7 @@ mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
   auto read = readSpecs(engine, specs, count);
   if (!read)
     return report(status, read.takeError());
-  std::vector<Spec> converted;
-  for (const ReadSpec &spec : *read)
-    converted.push_back(spec.spec);
-  return report(status, engine->engine.buildArchive(converted, path));
+  return report(status, engine->engine.buildArchive(specsOf(*read), path));
 } catch (...) {
   return reportException(status);
 }

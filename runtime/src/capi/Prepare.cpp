@@ -80,10 +80,7 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
   auto read = readSpecs(engine, specs, count);
   if (!read)
     return report(status, read.takeError());
-  std::vector<Spec> converted;
-  for (const ReadSpec &spec : *read)
-    converted.push_back(spec.spec);
-  auto made = engine->engine.prepareMany(converted, [&](size_t done) {
+  auto made = engine->engine.prepareMany(specsOf(*read), [&](size_t done) {
     return !progress || progress(user, static_cast<int32_t>(done), count) == 0;
   });
   llvm::Error first = llvm::Error::success();

@@ -46,4 +46,11 @@ readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count) {
   return read;
 }
 
+std::vector<Spec> specsOf(llvm::ArrayRef<ReadSpec> read) {
+  std::vector<Spec> specs;
+  for (const ReadSpec &one : read)
+    specs.push_back(one.spec);
+  return specs;
+}
+
 } // namespace mla_jit::capi

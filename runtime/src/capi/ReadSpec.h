@@ -11,6 +11,7 @@
 
 #include "mla/Problem/Spec.h"
 #include "mla_jit/mla_jit.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
 #include <vector>
@@ -28,6 +29,8 @@ llvm::Expected<ReadSpec> readSpec(const mla_engine *engine,
 /// `count` structs, each of the size that the first says.
 llvm::Expected<std::vector<ReadSpec>>
 readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count);
+/// What the engine compiles for each.
+std::vector<Spec> specsOf(llvm::ArrayRef<ReadSpec> read);
 
 } // namespace mla_jit::capi
 
