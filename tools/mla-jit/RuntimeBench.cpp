@@ -9,7 +9,7 @@
 #include "RuntimeBench.h"
 
 #include "RuntimeHost.h"
-#include "llvm/ADT/STLExtras.h"
+#include "RuntimeTimes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,36 +18,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
-#include <chrono>
 #include <dlfcn.h>
 #include <thread>
 
 using namespace llvm;
 
 namespace mla_jit {
-
-using Clock = std::chrono::steady_clock;
-
-static double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-static double medianOf(std::vector<double> times) {
-  llvm::sort(times);
-  return times[times.size() / 2];
-}
-
-/// Seconds a call, the median over rounds of so many calls.
-static double secondsACall(int rounds, int calls, function_ref<void()> call) {
-  std::vector<double> times;
-  for (int round = 0; round < rounds; ++round) {
-    auto start = Clock::now();
-    for (int i = 0; i < calls; ++i)
-      call();
-    times.push_back(secondsSince(start) / calls);
-  }
-  return medianOf(std::move(times));
-}
 
 static Error toError(const mla::Status &status, const Twine &what) {
   return status ? Error::success()
@@ -316,90 +292,6 @@ Error Bench::timeLibrary() {
     times.push_back(seconds);
   }
   add("loading the library", medianOf(times), 20e-3);
-  return Error::success();
-}
-
-/// Seconds that a launch takes the host where the GPU has nothing to wait for.
-class DeviceLaunchTimer {
-public:
-  explicit DeviceLaunchTimer(DecodeStep &step)
-      : step(step), keys(static_cast<char *>(step.args.k.data)) {
-    // Pools begin within the first page.
-    --step.args.k.shape[0];
-  }
-
-  /// Of a model's layers in turn, each with a KV pool of its own.
-  double timeLayers(uint32_t flags = 0) {
-    return time(flags, [this] { return layer = (layer + 1) % kLayers; });
-  }
-  /// Of a KV pool each time that no launch had before.
-  double timeNew() {
-    return time(/*flags=*/0, [this] { return ++newest; });
-  }
-
-  static constexpr int kCalls = 100; // fewer than the driver queues
-  static constexpr int kLayers = 61;
-
-private:
-  double time(uint32_t flags, function_ref<int()> choosePool) {
-    mla_args args = step.args;
-    args.flags = flags;
-    double seconds = secondsACall(1, kCalls, [&] {
-      args.k.data = keys + choosePool() * kPoolDistance;
-      mla_launch(step.kernel.get(), step.stream().handle(), &args, nullptr);
-    });
-    step.results(); // waits
-    return seconds;
-  }
-
-  static constexpr int kPoolDistance = 16; // bytes
-  DecodeStep &step;
-  char *keys;
-  int layer = 0, newest = kLayers;
-};
-
-static Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
-  constexpr int kRounds = 21;
-  auto host = RuntimeHost::open(device);
-  if (!host)
-    return host.takeError();
-  Check check;
-  mla::Engine engine = (*host)->makeEngine();
-  DecodeStep step(check, **host, engine,
-                  check.get(engine.prepare((*host)->spec()), "mla_prepare"));
-  step.run(kShortLengths);
-  if (!check.ok())
-    return createStringError(check.text());
-  auto scope = (*host)->context()->enter();
-  if (!scope)
-    return scope.takeError();
-  DeviceLaunchTimer timer(step);
-  std::vector<double> layers, others, dependent, driver;
-  for (int round = 0; round < kRounds; ++round) {
-    layers.push_back(timer.timeLayers());
-    dependent.push_back(timer.timeLayers(MLA_LAUNCH_PDL_WAIT));
-    driver.push_back(secondsACall(1, DeviceLaunchTimer::kCalls, [&] {
-      check.require((*host)->delay(step.stream(), /*nanoseconds=*/0));
-    }));
-    step.results();
-  }
-  // Last, as what they had is remembered instead of the layers.
-  for (int round = 0; round < kRounds; ++round)
-    others.push_back(timer.timeNew());
-  auto info = check.get(step.kernel.info(), "mla_kernel_get_info");
-  if (!check.ok())
-    return createStringError(check.text());
-  auto describe = [&](const char *of) {
-    return formatv("the call, of {0} kernels; {1}", info.num_entries, of).str();
-  };
-  figures.push_back({"launch", medianOf(layers), 3e-6,
-                     describe("61 layers in turn, a KV pool each")});
-  figures.push_back({"launch, new arguments", medianOf(others), 3e-6,
-                     describe("a KV pool that no launch had before")});
-  figures.push_back({"launch, dependent", medianOf(dependent), 0,
-                     "one that overlaps the kernel ahead: no graph"});
-  figures.push_back({"launch of one kernel", medianOf(driver), 0,
-                     "with a single parameter: the driver's part"});
   return Error::success();
 }
 

@@ -42,6 +42,9 @@ struct RuntimeBenchOptions {
 llvm::Expected<std::vector<RuntimeFigure>>
 benchRuntime(const RuntimeBenchOptions &options);
 
+/// Of benchRuntime: launch calls on that GPU.
+llvm::Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures);
+
 /// Loads a library and prints the seconds that it took: for a process of its
 /// own.
 llvm::Error timeLibraryLoad(const std::string &library);
