@@ -23,6 +23,12 @@ int usedSMs(const cuda::Device &device, int maxWorkers) {
   return maxWorkers > 0 ? std::min(maxWorkers, device.numSMs) : device.numSMs;
 }
 
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 namespace {
 
 class CudaKernel final : public KernelState {
@@ -103,13 +109,18 @@ llvm::Error CudaKernel::load(const std::string &ptx, const std::string &cubin,
                              unsigned threads) {
   if (llvm::Error error = check())
     return cuda::inStage("load", std::move(error));
+  auto start = Clock::now();
   auto loaded = cubin.empty() ? loadEntries(context, ptx, *info, threads)
                               : loadCubin(context, cubin, *info);
   if (!loaded)
     return loaded.takeError();
   functions = std::move(loaded->functions);
+  times.push_back({cubin.empty() ? "assemble" : "load", secondsSince(start),
+                   /*isLoading=*/true});
+  start = Clock::now();
   prepareLaunches();
   makeGraphs();
+  times.push_back({"graphs", secondsSince(start), /*isLoading=*/true});
   return cubin.empty() ? describeAssembly(std::move(loaded->assemblerLog))
                        : llvm::Error::success();
 }
@@ -251,24 +262,15 @@ llvm::Expected<bool> CudaKernel::repeat(const LaunchKey &key,
   return true;
 }
 
-using Clock = std::chrono::steady_clock;
-
-static double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 llvm::Expected<std::unique_ptr<KernelState>>
 loadCudaKernel(CompileResult compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers,
                unsigned threads, std::shared_ptr<LaunchGraphBudget> graphs) {
-  auto start = Clock::now();
   std::string ptx = compiled.text, cubin = compiled.cubin;
   auto state = std::make_unique<CudaKernel>(
       std::move(compiled), std::move(context), maxWorkers, std::move(graphs));
   if (llvm::Error error = state->load(ptx, cubin, threads))
     return std::move(error);
-  state->times.push_back({cubin.empty() ? "assemble" : "load",
-                          secondsSince(start), /*isLoading=*/true});
   return state;
 }
 

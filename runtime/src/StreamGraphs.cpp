@@ -26,30 +26,29 @@ const StreamHandle StreamGraphs::kPerThread =
     reinterpret_cast<StreamHandle>(uintptr_t(2));
 
 StreamGraphs::~StreamGraphs() {
-  for (Set &set : sets)
-    if (size_t count = set.graphs.size()) {
-      set.graphs.clear();
-      budget->giveBack(count);
-    }
+  for (Set &set : sets) {
+    set.graphs.clear();
+    if (set.granted)
+      budget->giveBack(set.granted);
+  }
 }
 
 void StreamGraphs::makeSet(Set &set, llvm::ArrayRef<Entry> entries,
                            size_t most) {
-  size_t granted = budget->take(most);
-  if (!granted)
+  set.granted = budget->take(most);
+  if (!set.granted)
     return;
   llvm::SmallVector<cuda::LaunchGraph::Kernel, 4> kernels;
   for (const Entry &entry : entries)
     kernels.push_back(entry.kernel);
   kernels.front().config.programmaticDependent = false;
-  auto made = cuda::LaunchGraph::create(kernels, granted);
-  if (!made) { // launches are single ones, which take longer
-    llvm::consumeError(made.takeError());
-    return budget->giveBack(granted);
-  }
-  budget->giveBack(granted - made->size());
-  set.places = std::vector<Place>(made->size());
-  set.graphs = std::vector<Graph>(made->size());
+  auto made = cuda::LaunchGraph::create(kernels, set.granted);
+  size_t count = made ? made->size() : 0;
+  budget->giveBack(std::exchange(set.granted, count) - count);
+  if (!made) // launches are single ones, which take longer
+    return llvm::consumeError(made.takeError());
+  set.places = std::vector<Place>(count);
+  set.graphs = std::vector<Graph>(count);
   for (auto [graph, executable] : llvm::zip_equal(set.graphs, *made)) {
     graph.graph.emplace(std::move(executable));
     graph.keyBytes.reserve(LaunchKey::kMaxBytes);

@@ -65,6 +65,7 @@ private:
   struct Set {
     std::vector<Place> places;
     std::vector<Graph> graphs;        ///< by place
+    size_t granted = 0;               ///< of the budget
     std::atomic<size_t> numTaken = 0; ///< the first so many belong to streams
     std::atomic<size_t> numNew = 0;   ///< launches that no graph had
     /// Hashes of the latest ones that were not among these.

@@ -110,7 +110,9 @@ TEST_F(CudaKernelLoadTest, PrefersTheCubin) {
   EXPECT_EQ(state->info->warnings, info.warnings);
   EXPECT_EQ(state->report, "");
   EXPECT_EQ(state->deviceBytes, cubin.size());
-  EXPECT_EQ(state->times.back().stage, "load");
+  ASSERT_EQ(state->times.size(), 2u);
+  EXPECT_EQ(state->times[0].stage, "load");
+  EXPECT_EQ(state->times[1].stage, "graphs");
   cuda::Failure failure = load(/*maxWorkers=*/0, fakeCubin("other"));
   EXPECT_TRUE(failure.says("stage 'load'")) << failure.message;
   EXPECT_TRUE(failure.says("decode_main")) << failure.message;

@@ -380,6 +380,14 @@ TEST_F(StreamGraphsTest, TakeOfTheBudgetWhatTheyHave) {
   EXPECT_EQ(budget->take(100), 10u);
 }
 
+TEST_F(StreamGraphsTest, AreMadeOfOneCapture) {
+  budget = std::make_shared<LaunchGraphBudget>(40);
+  StreamGraphs graphs(budget);
+  graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
+  EXPECT_EQ(fake->calls["cuStreamBeginCapture"], 1);
+  EXPECT_EQ(fake->calls["cuGraphInstantiateWithFlags"], 10);
+}
+
 TEST_F(StreamGraphsTest, NoneWithoutABudget) {
   for (const auto &none : {std::shared_ptr<LaunchGraphBudget>(),
                            std::make_shared<LaunchGraphBudget>(0)}) {

@@ -16,6 +16,8 @@
 #include "RuntimeTimes.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <memory>
+
 using namespace llvm;
 
 namespace mla_jit {
@@ -24,40 +26,58 @@ namespace {
 /// Seconds that a launch takes the host where the GPU has nothing to wait for.
 class DeviceLaunchTimer {
 public:
-  explicit DeviceLaunchTimer(DecodeStep &step)
-      : step(step), keys(static_cast<char *>(step.args.k.data)) {
+  DeviceLaunchTimer(Check &check, DecodeStep &step)
+      : check(check), step(step), keys(static_cast<char *>(step.args.k.data)) {
     // Pools begin within the first page.
     --step.args.k.shape[0];
   }
 
   /// Of a model's layers in turn, each with a KV pool of its own.
   double timeLayers(uint32_t flags = 0) {
-    return time(flags, [this] { return layer = (layer + 1) % kLayers; });
+    step.args.flags = flags;
+    return time([&] { launch(next()); });
+  }
+  /// The same as the host would have it without: a graph for each layer, which
+  /// it captured.
+  double timeCaptured() {
+    if (graphs.empty())
+      capture();
+    return time([&] { graphs[next()]->replay(); });
   }
   /// Of a KV pool each time that no launch had before.
   double timeNew() {
-    return time(/*flags=*/0, [this] { return ++newest; });
+    step.args.flags = 0;
+    return time([&] { launch(++newest); });
   }
 
   static constexpr int kCalls = 100; // fewer than the driver queues
   static constexpr int kLayers = 61;
 
 private:
-  double time(uint32_t flags, function_ref<int()> choosePool) {
-    mla_args args = step.args;
-    args.flags = flags;
-    double seconds = secondsACall(1, kCalls, [&] {
-      args.k.data = keys + choosePool() * kPoolDistance;
-      mla_launch(step.kernel.get(), step.stream().handle(), &args, nullptr);
-    });
+  int next() { return layer = (layer + 1) % kLayers; }
+  void launch(int pool) {
+    step.args.k.data = keys + pool * kPoolDistance;
+    mla_launch(step.kernel.get(), step.stream().handle(), &step.args, nullptr);
+  }
+  void capture() {
+    step.args.flags = 0;
+    for (int pool = 0; pool < kLayers; ++pool)
+      graphs.push_back(std::make_unique<CapturedGraph>(
+          check, step.stream(), cuda::CaptureMode::ThreadLocal,
+          [&] { launch(pool); }));
+  }
+  double time(function_ref<void()> call) {
+    double seconds = secondsACall(1, kCalls, call);
     step.results(); // waits
     return seconds;
   }
 
   static constexpr int kPoolDistance = 16; // bytes
+  Check &check;
   DecodeStep &step;
   char *keys;
   int layer = 0, newest = kLayers;
+  std::vector<std::unique_ptr<CapturedGraph>> graphs; ///< by layer
 };
 } // namespace
 
@@ -76,10 +96,11 @@ Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
   auto scope = (*host)->context()->enter();
   if (!scope)
     return scope.takeError();
-  DeviceLaunchTimer timer(step);
-  std::vector<double> layers, others, dependent, driver;
+  DeviceLaunchTimer timer(check, step);
+  std::vector<double> layers, captured, others, dependent, driver;
   for (int round = 0; round < kRounds; ++round) {
     layers.push_back(timer.timeLayers());
+    captured.push_back(timer.timeCaptured());
     dependent.push_back(timer.timeLayers(MLA_LAUNCH_PDL_WAIT));
     driver.push_back(secondsACall(1, DeviceLaunchTimer::kCalls, [&] {
       check.require((*host)->delay(step.stream(), /*nanoseconds=*/0));
@@ -92,17 +113,22 @@ Error timeDeviceLaunch(int device, std::vector<RuntimeFigure> &figures) {
   auto info = check.get(step.kernel.info(), "mla_kernel_get_info");
   if (!check.ok())
     return createStringError(check.text());
-  auto describe = [&](const char *of) {
-    return formatv("the call, of {0} kernels; {1}", info.num_entries, of).str();
+  auto add = [&](const char *name, ArrayRef<double> seconds, double goal,
+                 const Twine &what) {
+    figures.push_back({name, medianOf(seconds), goal,
+                       formatv("best {0:F2} us; {1}",
+                               *llvm::min_element(seconds) * 1e6, what)});
   };
-  figures.push_back({"launch", medianOf(layers), 3e-6,
-                     describe("61 layers in turn, a KV pool each")});
-  figures.push_back({"launch, new arguments", medianOf(others), 3e-6,
-                     describe("a KV pool that no launch had before")});
-  figures.push_back({"launch, dependent", medianOf(dependent), 0,
-                     "one that overlaps the kernel ahead: no graph"});
-  figures.push_back({"launch of one kernel", medianOf(driver), 0,
-                     "with a single parameter: the driver's part"});
+  add("launch", layers, 3e-6,
+      formatv("of {0} kernels; 61 layers in turn, a KV pool each",
+              info.num_entries));
+  add("launch of a captured graph", captured, 0,
+      "the same, by the driver alone");
+  add("launch, new arguments", others, 3e-6, "a KV pool that no launch had");
+  add("launch, dependent", dependent, 0,
+      "one that overlaps the kernel ahead: no graph");
+  add("launch of one kernel", driver, 0,
+      "with a single parameter, by the driver alone");
   return Error::success();
 }
 

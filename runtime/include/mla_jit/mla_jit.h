@@ -427,7 +427,9 @@ MLA_API mla_code mla_kernel_get_arg(mla_kernel *kernel, int32_t index,
                                     mla_arg_info *info, mla_status *status);
 
 /* What a stage of the compilation took (of a kernel that was compiled by this
-   engine), or of the loading; of entries side by side, the slowest. */
+   engine), or of the loading ("assemble" of PTX by the driver or "load", and
+   "graphs", see mla_engine_options.launch_graphs); of entries side by side, the
+   slowest. */
 typedef struct mla_stage_time {
   uint32_t size;
   int32_t is_loading; /* done for each engine, wherever the code came from */

@@ -18,19 +18,29 @@ using llvm::ArrayRef;
 using llvm::Error;
 using llvm::Expected;
 
-LaunchGraph::LaunchGraph(ArrayRef<Kernel> given)
-    : kernels(given.begin(), given.end()), told(given.size()) {
-  // Here, as launches allocate nothing.
-  for (size_t i = 0; i < kernels.size(); ++i)
-    told[i].bytes.resize(kernels[i].numBytes);
-}
+/// The kernels as the driver's graph, whose nodes name those of all graphs that
+/// are made of it.
+class LaunchGraph::Capture {
+public:
+  explicit Capture(ArrayRef<Kernel> kernels)
+      : kernels(kernels.begin(), kernels.end()) {}
+  Capture(const Capture &) = delete;
+  ~Capture();
 
-LaunchGraph::LaunchGraph(LaunchGraph &&other) noexcept
-    : kernels(std::move(other.kernels)), nodes(std::move(other.nodes)),
-      told(std::move(other.told)), graph(std::exchange(other.graph, nullptr)),
-      executable(std::exchange(other.executable, nullptr)) {}
+  const Context &context() const { return kernels.front().function->context(); }
+  /// Launches are captured, so that their attributes mean what they mean in a
+  /// stream; here one of nobody else's.
+  Error make(StreamHandle stream);
 
-LaunchGraph::~LaunchGraph() {
+  llvm::SmallVector<Kernel, 3> kernels;
+  llvm::SmallVector<GraphNodeHandle, 3> nodes; ///< by kernel
+  GraphHandle graph = nullptr;
+
+private:
+  Error makeNodes(StreamHandle stream);
+};
+
+LaunchGraph::Capture::~Capture() {
   if (!graph)
     return;
   Expected<ContextScope> scope = context().enter();
@@ -40,61 +50,16 @@ LaunchGraph::~LaunchGraph() {
   }
   const Driver &driver = context().driver();
   RelaxedCaptureScope relaxed(driver);
-  if (executable)
-    driver.call().graphExecDestroy(executable);
   driver.call().graphDestroy(graph);
 }
 
-Expected<std::vector<LaunchGraph>> LaunchGraph::create(ArrayRef<Kernel> kernels,
-                                                       size_t most) {
-  const Context &context = kernels.front().function->context();
-  const Driver &driver = context.driver();
-  Expected<ContextScope> scope = context.enter();
-  if (!scope)
-    return scope.takeError();
-  RelaxedCaptureScope relaxed(driver);
-  StreamHandle stream = nullptr;
-  if (Error error =
-          driver.check(driver.call().streamCreate(&stream, kStreamNonBlocking),
-                       "cuStreamCreate"))
-    return std::move(error);
-  std::vector<LaunchGraph> made;
-  Error error = Error::success();
-  while (!error && made.size() < most) {
-    LaunchGraph graph(kernels);
-    error = graph.make(stream);
-    if (!error)
-      made.push_back(std::move(graph));
-  }
-  driver.call().streamDestroy(stream);
-  if (made.empty())
-    return std::move(error);
-  llvm::consumeError(std::move(error));
-  return std::move(made);
-}
-
-Error LaunchGraph::make(StreamHandle stream) {
-  if (Error error = capture(stream))
-    return error;
-  const Driver &driver = context().driver();
-  if (Error error =
-          driver.check(driver.call().graphInstantiate(&executable, graph, 0),
-                       "cuGraphInstantiateWithFlags"))
-    return error;
-  // Else the first launch would do it.
-  return driver.check(driver.call().graphUpload(executable, stream),
-                      "cuGraphUpload");
-}
-
-/// Launches are captured, so that their attributes mean what they mean in a
-/// stream.
-Error LaunchGraph::capture(StreamHandle stream) {
+Error LaunchGraph::Capture::make(StreamHandle stream) {
   const Driver &driver = context().driver();
   if (Error error = driver.check(
           driver.call().streamBeginCapture(stream, CaptureMode::ThreadLocal),
           "cuStreamBeginCapture"))
     return error;
-  Error error = captureNodes(stream);
+  Error error = makeNodes(stream);
   // Also of a capture that failed.
   Error ended = driver.check(driver.call().streamEndCapture(stream, &graph),
                              "cuStreamEndCapture");
@@ -104,7 +69,7 @@ Error LaunchGraph::capture(StreamHandle stream) {
   return error;
 }
 
-Error LaunchGraph::captureNodes(StreamHandle stream) {
+Error LaunchGraph::Capture::makeNodes(StreamHandle stream) {
   const Driver &driver = context().driver();
   if (!driver.call().streamGetCaptureInfo)
     return refuse(ErrorKind::Unsupported, "the graph of a kernel",
@@ -136,8 +101,74 @@ Error LaunchGraph::captureNodes(StreamHandle stream) {
   return Error::success();
 }
 
+LaunchGraph::LaunchGraph(std::shared_ptr<const Capture> given)
+    : capture(std::move(given)), told(capture->kernels.size()) {
+  // Here, as launches allocate nothing.
+  for (auto [last, kernel] : llvm::zip_equal(told, capture->kernels))
+    last.bytes.resize(kernel.numBytes);
+}
+
+LaunchGraph::LaunchGraph(LaunchGraph &&other) noexcept
+    : capture(std::move(other.capture)), told(std::move(other.told)),
+      executable(std::exchange(other.executable, nullptr)) {}
+
+LaunchGraph::~LaunchGraph() {
+  if (!executable)
+    return;
+  Expected<ContextScope> scope = context().enter();
+  if (!scope) {
+    llvm::consumeError(scope.takeError());
+    return;
+  }
+  const Driver &driver = context().driver();
+  RelaxedCaptureScope relaxed(driver);
+  driver.call().graphExecDestroy(executable);
+}
+
+const Context &LaunchGraph::context() const { return capture->context(); }
+
+Expected<std::vector<LaunchGraph>> LaunchGraph::create(ArrayRef<Kernel> kernels,
+                                                       size_t most) {
+  const Context &context = kernels.front().function->context();
+  const Driver &driver = context.driver();
+  Expected<ContextScope> scope = context.enter();
+  if (!scope)
+    return scope.takeError();
+  RelaxedCaptureScope relaxed(driver);
+  StreamHandle stream = nullptr;
+  if (Error error =
+          driver.check(driver.call().streamCreate(&stream, kStreamNonBlocking),
+                       "cuStreamCreate"))
+    return std::move(error);
+  auto capture = std::make_shared<Capture>(kernels);
+  std::vector<LaunchGraph> made;
+  Error error = capture->make(stream);
+  while (!error && made.size() < most) {
+    LaunchGraph graph(capture);
+    error = graph.make(stream);
+    if (!error)
+      made.push_back(std::move(graph));
+  }
+  driver.call().streamDestroy(stream);
+  if (made.empty())
+    return std::move(error);
+  llvm::consumeError(std::move(error));
+  return std::move(made);
+}
+
+Error LaunchGraph::make(StreamHandle stream) {
+  const Driver &driver = context().driver();
+  if (Error error = driver.check(
+          driver.call().graphInstantiate(&executable, capture->graph, 0),
+          "cuGraphInstantiateWithFlags"))
+    return error;
+  // Else the first launch would do it.
+  return driver.check(driver.call().graphUpload(executable, stream),
+                      "cuGraphUpload");
+}
+
 Error LaunchGraph::tell(size_t node, const Call &call) {
-  const Kernel &kernel = kernels[node];
+  const Kernel &kernel = capture->kernels[node];
   Told &last = told[node];
   assert(call.bytes.empty() || call.bytes.size() == last.bytes.size());
   if (last.isKnown && !call.bytes.empty() && last.grid == call.grid &&
@@ -152,8 +183,8 @@ Error LaunchGraph::tell(size_t node, const Call &call) {
   raw.sharedBytes = kernel.config.dynamicShared;
   raw.parameters = const_cast<void **>(call.parameters.data());
   const Driver &driver = context().driver();
-  Result result =
-      driver.call().graphExecKernelNodeSetParams(executable, nodes[node], &raw);
+  Result result = driver.call().graphExecKernelNodeSetParams(
+      executable, capture->nodes[node], &raw);
   last.isKnown = result == Success && !call.bytes.empty();
   if (result != Success)
     return driver.check(result, "cuGraphExecKernelNodeSetParams",
@@ -165,7 +196,7 @@ Error LaunchGraph::tell(size_t node, const Call &call) {
 
 Error LaunchGraph::launch(const ContextScope &scope, StreamHandle stream,
                           ArrayRef<Call> calls) {
-  for (size_t i = 0; i < kernels.size(); ++i)
+  for (size_t i = 0; i < told.size(); ++i)
     if (Error error = tell(i, calls[i]))
       return error;
   return repeat(scope, stream);
@@ -176,7 +207,8 @@ Error LaunchGraph::repeat(const ContextScope &, StreamHandle stream) {
   Result result = driver.call().graphLaunch(executable, stream);
   return result == Success
              ? Error::success()
-             : driver.check(result, "cuGraphLaunch",
-                            "kernel '" +
-                                kernels.front().function->info().symbol + "'");
+             : driver.check(
+                   result, "cuGraphLaunch",
+                   "kernel '" +
+                       capture->kernels.front().function->info().symbol + "'");
 }

@@ -12,6 +12,7 @@
 #include "Launch.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <vector>
 
 namespace mla_jit::cuda {
@@ -37,8 +38,8 @@ public:
     llvm::ArrayRef<char> bytes = {};
   };
 
-  /// Makes up to `most`, at least one. Each takes 96 KiB of device memory.
-  /// Functions must outlive them.
+  /// Captures the kernels once, and makes up to `most` graphs of that, at least
+  /// one. Each takes 96 KiB of device memory. Functions must outlive them.
   static llvm::Expected<std::vector<LaunchGraph>>
   create(llvm::ArrayRef<Kernel> kernels, size_t most);
   LaunchGraph(LaunchGraph &&other) noexcept;
@@ -53,24 +54,20 @@ public:
   llvm::Error repeat(const ContextScope &, StreamHandle stream);
 
 private:
+  class Capture;
   /// What the driver was told of a node last.
   struct Told {
     bool isKnown = false;
     Dim3 grid;
     std::vector<char> bytes;
   };
-  explicit LaunchGraph(llvm::ArrayRef<Kernel> kernels);
-  const Context &context() const { return kernels.front().function->context(); }
-  /// In a stream of its own.
+  explicit LaunchGraph(std::shared_ptr<const Capture> capture);
+  const Context &context() const;
   llvm::Error make(StreamHandle stream);
-  llvm::Error capture(StreamHandle stream);
-  llvm::Error captureNodes(StreamHandle stream);
   llvm::Error tell(size_t node, const Call &call);
 
-  llvm::SmallVector<Kernel, 3> kernels;
-  llvm::SmallVector<GraphNodeHandle, 3> nodes; ///< by kernel
-  llvm::SmallVector<Told, 3> told;             ///< by kernel
-  GraphHandle graph = nullptr;
+  std::shared_ptr<const Capture> capture; ///< of all that were made together
+  llvm::SmallVector<Told, 3> told;        ///< by kernel
   GraphExecHandle executable = nullptr;
 };
 
