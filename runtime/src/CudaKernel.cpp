@@ -9,6 +9,7 @@
 #include "CudaKernel.h"
 #include "Assemble.h"
 #include "CudaParameters.h"
+#include "DeviceContents.h"
 #include "EntryLibraries.h"
 #include "StreamGraphs.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,6 +60,11 @@ public:
                   const LaunchKey &key) const override;
   llvm::Expected<bool> repeat(const LaunchKey &key,
                               void *stream) const override;
+  llvm::Error checkContents(const Arguments &arguments,
+                            void *stream) const override {
+    return checkDeviceContents(arguments, *context,
+                               static_cast<cuda::StreamHandle>(stream));
+  }
 
 private:
   /// Checks that launches can marshal what the kernel takes.

@@ -170,6 +170,13 @@ llvm::Error Kernel::launch(const Arguments &arguments, void *workspace,
   return state->run(arguments, values, LaunchPart::Work, stream, key);
 }
 
+llvm::Error Kernel::checkContents(const Arguments &arguments,
+                                  void *stream) const {
+  if (llvm::Error error = check(arguments))
+    return error;
+  return state->checkContents(arguments, stream);
+}
+
 llvm::Expected<bool> Kernel::repeat(const LaunchKey &key, void *stream) const {
   return state->repeat(withVersion(key, *state), stream);
 }

@@ -170,8 +170,13 @@ public:
   /// (batch, queries, pages): everything that needs no tensor's contents.
   llvm::Error check() const;
   /// Checks the contents that a kernel trusts: lengths within the table, table
-  /// entries of visible pages within the pool. Reads the tensors.
+  /// entries of visible pages within the pool. Reads the tensors, which are in
+  /// memory of the host, of arguments that passed check().
   llvm::Error checkContents() const;
+  /// The tensors that it reads.
+  static constexpr std::array kTrusted = {"seq_lens",  "q_offsets",
+                                          "table",     "table_rows",
+                                          "kv_indptr", "kv_indices"};
 
   const std::shared_ptr<const KernelInfo> &kernelInfo() const;
   int64_t batch() const;
@@ -305,6 +310,10 @@ public:
   /// Does a launch of that key in that stream again; false, and nothing is
   /// done, if none is remembered.
   llvm::Expected<bool> repeat(const LaunchKey &key, void *stream) const;
+  /// Checks all of a launch but its workspace: check() and checkContents() of
+  /// its arguments, which are where launches have them. On a GPU it copies
+  /// what it reads behind what is in the stream, and waits for that.
+  llvm::Error checkContents(const Arguments &arguments, void *stream) const;
 
   /// Runs the entry that plans alone, into `plan`, of workspaceAlignment().
   /// Launches behind it on the stream may use that, if their arguments agree in

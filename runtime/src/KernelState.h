@@ -45,6 +45,12 @@ public:
     return false;
   }
 
+  /// Arguments::checkContents, wherever launches have their tensors.
+  virtual llvm::Error checkContents(const Arguments &arguments,
+                                    void *stream) const {
+    return arguments.checkContents();
+  }
+
   std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;
   size_t codeBytes, deviceBytes;

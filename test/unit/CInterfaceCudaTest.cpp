@@ -298,6 +298,65 @@ TEST_F(CInterfaceCudaTest, ContentsAreCheckedOnTheHost) {
   EXPECT_TRUE(fake->launches.empty());
 }
 
+TEST_F(CInterfaceCudaTest, LaunchesMayCheckTheirContents) {
+  mla::Engine engine = engineOf(0);
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  GPUStep step;
+  int32_t length = 65, table[4] = {3, 0, -1, -1};
+  step.args.seq_lens.data = &length;
+  step.args.table.data = table;
+  step.args.flags = MLA_LAUNCH_CHECK;
+  auto launch = [&](mla_jit::cuda::StreamHandle stream = nullptr) {
+    return kernel->launch(step.args, stream);
+  };
+  for (int i = 0; i < 3; ++i) // none is remembered
+    EXPECT_TRUE(launch()) << launch().message();
+  fake->launches.clear();
+  length = 129; // a third page
+  mla::Status status = launch();
+  EXPECT_EQ(status.code(), MLA_E_INVALID);
+  EXPECT_STREQ(status->argument, "table");
+  EXPECT_STREQ(status.message(),
+               "argument 'table' requires pages in [0, 4), but page 2 of "
+               "request 0 is -1");
+  length = -1;
+  EXPECT_STREQ(launch()->argument, "seq_lens");
+  // Sizes come first: what is read has to be there.
+  step.args.batch = step.args.total_q = 2;
+  EXPECT_EQ(launch().code(), MLA_E_INVALID);
+  EXPECT_TRUE(fake->launches.empty());
+  step.args.batch = step.args.total_q = 1;
+  length = 65;
+  fake->failures["cuMemcpyDtoHAsync"] = mla_jit::cuda::InvalidValue;
+  EXPECT_NE(std::string(launch().message()).find("'seq_lens'"),
+            std::string::npos);
+  fake->failures.clear();
+
+  const auto &call = driver->call();
+  ContextHandle context = nullptr;
+  call.primaryCtxRetain(&context, 0);
+  call.ctxPushCurrent(context);
+  mla_jit::cuda::StreamHandle stream = nullptr;
+  call.streamCreate(&stream, mla_jit::cuda::kStreamNonBlocking);
+  call.streamBeginCapture(stream, mla_jit::cuda::CaptureMode::Global);
+  status = launch(stream);
+  EXPECT_EQ(status.code(), MLA_E_UNSUPPORTED);
+  EXPECT_STREQ(status->argument, "flags");
+  mla_jit::cuda::GraphHandle graph = nullptr;
+  EXPECT_EQ(call.streamEndCapture(stream, &graph), 0); // not broken
+  call.graphDestroy(graph);
+  // Nor by a check beside it, in another stream.
+  call.streamBeginCapture(stream, mla_jit::cuda::CaptureMode::Global);
+  EXPECT_TRUE(launch()) << launch().message();
+  EXPECT_EQ(call.streamEndCapture(stream, &graph), 0);
+  call.graphDestroy(graph);
+  call.streamDestroy(stream);
+  ContextHandle popped;
+  call.ctxPopCurrent(&popped);
+  call.primaryCtxRelease(0);
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules once a step
 //===----------------------------------------------------------------------===//

@@ -302,3 +302,37 @@ TEST_F(CInterfaceDeviceTest, LayersOfAScheduleGiveTheBitsOfLaunchesAlone) {
     }
   }
 }
+
+/// The check reads what the work ahead in the stream has written.
+TEST_F(CInterfaceDeviceTest, LaunchesMayCheckTheirContents) {
+  mla::Engine engine = cudaEngine();
+  Decode decode(16, /*features=*/0, /*batch=*/3);
+  auto kernel = engine.prepare(decode.spec);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  auto sizes = engine.sizes(decode.spec, 3, 3);
+  ASSERT_TRUE(sizes) << sizes.status().message();
+  mla_args args = decode.args;
+  args.flags = MLA_LAUNCH_CHECK;
+  args.q.data = upload(decode.q);
+  args.k.data = upload(decode.k);
+  args.out.data = upload(decode.out);
+  args.lse.data = upload(decode.lse);
+  args.seq_lens.data = upload(std::vector<int32_t>(3));
+  args.table.data = upload(decode.table);
+  args.workspace = upload(std::vector<char>(sizes->workspace_bytes));
+  args.workspace_bytes = sizes->workspace_bytes;
+  auto launch = [&](std::vector<int32_t> lengths) {
+    llvm::cantFail(stream->copyToDevice(
+        reinterpret_cast<cuda::DevicePtr>(args.seq_lens.data), lengths.data(),
+        lengths.size() * sizeof(int32_t)));
+    return kernel->launch(args, stream->handle());
+  };
+  for (int i = 0; i < 3; ++i) {
+    mla::Status status = launch({64 * kTableColumns, 0, 1});
+    EXPECT_TRUE(status) << status.message();
+  }
+  mla::Status status = launch({1, 64 * kTableColumns + 1, 1});
+  EXPECT_EQ(status.code(), MLA_E_INVALID);
+  EXPECT_STREQ(status->argument, "seq_lens") << status.message();
+  llvm::cantFail(stream->synchronize());
+}

@@ -15,6 +15,7 @@
 #include "BenchCompile.h"
 #include "BenchPeers.h"
 #include "BenchShapes.h"
+#include "DriverCache.h"
 #include "Files.h"
 #include "Flags.h"
 #include "RuntimeReport.h"

@@ -13,7 +13,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
-#include <cstdlib>
 
 using namespace llvm;
 
@@ -26,8 +25,6 @@ struct Run {
   int kernels; ///< that a launch starts
 };
 } // namespace
-
-void disableDriverCache() { setenv("CUDA_CACHE_DISABLE", "1", 1); }
 
 /// Compiles and loads, and drops the kernel again: the engine would keep it.
 static Expected<Run> compileOnce(PublicEngine &engine, int64_t heads) {

@@ -24,10 +24,6 @@ struct BenchCompileOptions {
   int64_t runs = 5;
 };
 
-/// Keeps the driver from taking a kernel out of a cache of its own. To be
-/// called before the first engine asks the driver for a device.
-void disableDriverCache();
-
 /// Compiles and loads each kernel `runs` times, and prints the quickest, the
 /// median and the slowest of the runs. The device is opened, and its time said,
 /// before.

@@ -495,10 +495,16 @@ typedef struct mla_named_arg {
  * has ended, where that pays. What they read of it, or overwrite, has to come
  * after their own wait (griddepcontrol.wait), as with any such kernel. Without
  * it, or in a kernel of one entry, they begin as it ends.
+ * CHECK: for debugging. What kernels trust is read before the launch: lengths,
+ * offsets, and the table as far as the kernel would read it. The first value
+ * that is out of bounds is an error (MLA_E_INVALID, with argument, request and
+ * bounds) and nothing is launched. On a GPU these tensors are copied to the
+ * host behind what is in the stream, and the call waits for that: not in a
+ * stream that is being captured (MLA_E_UNSUPPORTED).
  */
 #define MLA_LAUNCH_PDL_WAIT 1u
 #define MLA_LAUNCH_PDL_TRIGGER 2u
-#define MLA_LAUNCH_CHECK 4u /* host: lengths and tables, before the launch */
+#define MLA_LAUNCH_CHECK 4u
 
 /*
  * h is h_q; b, s, t are batch, q_len, total_q.

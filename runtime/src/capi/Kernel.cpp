@@ -58,14 +58,6 @@ static llvm::Error start(mla_kernel &handle, const mla_args &given,
   Arguments arguments(kernel.argumentRules());
   if (llvm::Error error = fillArguments(given, handle.fields(), arguments))
     return error;
-  if (given.flags & MLA_LAUNCH_CHECK) {
-    if (!kernel.info()->chip.empty())
-      return unsupported(ofArgument("flags"),
-                         "requires no MLA_LAUNCH_CHECK for a kernel of a GPU: "
-                         "its tensors cannot be read here");
-    if (llvm::Error error = arguments.checkContents())
-      return error;
-  }
   return function(kernel, given, arguments);
 }
 
@@ -80,16 +72,24 @@ static llvm::Error start(mla_kernel &handle, const mla_args *args,
   return given ? start(handle, *given, function) : given.takeError();
 }
 
+/// Of launches that ask for it.
+static llvm::Error checkContents(const Kernel &kernel, const mla_args &given,
+                                 const Arguments &arguments, void *stream) {
+  return given.flags & MLA_LAUNCH_CHECK
+             ? kernel.checkContents(arguments, stream)
+             : llvm::Error::success();
+}
+
 /// Nothing to compute, and null pointers are legal.
 static bool isEmpty(const mla_args &args) {
   return args.batch == 0 || args.total_q == 0;
 }
 
-/// None of a launch that reads more than the struct. kv_len, a hint that grows
-/// with each step, is no part of it: `room` is for a copy without.
+/// None of a launch whose checks read more than the struct. kv_len, a hint that
+/// grows with each step, is no part of it: `room` is for a copy without.
 static LaunchKey keyOf(const mla_args &args, mla_args &room) {
   LaunchKey key;
-  if (args.num_named)
+  if (args.num_named || (args.flags & MLA_LAUNCH_CHECK))
     return key;
   const mla_args *keyed = &args;
   if (args.kv_len > 0) {
@@ -138,6 +138,8 @@ static llvm::Error launch(mla_kernel &handle, void *stream,
         return error;
     if (isEmpty(given))
       return arguments.check();
+    if (llvm::Error error = checkContents(kernel, given, arguments, stream))
+      return error;
     return kernel.launch(arguments, given.workspace, given.workspace_bytes,
                          stream, &key);
   };
@@ -185,6 +187,8 @@ mla_code mla_schedule(mla_kernel *handle, void *stream, const mla_args *args,
       return error;
     if (isEmpty(given) && kernel.info()->hasPlanEntry)
       return arguments.check();
+    if (llvm::Error error = checkContents(kernel, given, arguments, stream))
+      return error;
     return kernel.makePlan(arguments, schedule, scheduleBytes, stream);
   };
   return report(status, start(*handle, args, makePlan));
