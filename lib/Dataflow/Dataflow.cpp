@@ -8,14 +8,18 @@
 
 #include "mla/Dataflow/Dataflow.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace mlir::mla;
 
 ArrayRef<std::unique_ptr<Dataflow>> mla::getDataflows() {
-  static const std::unique_ptr<Dataflow> dataflows[] = {
+  // Never destroyed: a compilation that was given up may still be in a pass
+  // when the process ends.
+  static const auto *dataflows = new std::array<std::unique_ptr<Dataflow>, 3>{
       createHostBlocksDataflow(), createKeysAsMDataflow(),
       createRowsAsMDataflow()};
-  return dataflows;
+  return *dataflows;
 }
 
 const Dataflow *mla::findDataflow(StringRef name) {

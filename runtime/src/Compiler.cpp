@@ -67,6 +67,8 @@ public:
   }
 
   llvm::Expected<CompileResult> run(Stage stage) {
+    if (llvm::Error error = checkNesting(request.mlir))
+      return mla::inStage("parse", std::move(error));
     ParserConfig config(&context);
     OwningOpRef<ModuleOp> module = timed("parse", [&] {
       return parseSourceString<ModuleOp>(request.mlir, config, request.name);

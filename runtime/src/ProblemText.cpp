@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compiler.h"
+#include "ModuleText.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Target/Contained.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -158,6 +159,8 @@ static llvm::Error checkSchedule(const Spec &spec) {
     return llvm::Error::success();
   return mlir::mla::runContained(
       "schedule", [text = spec.schedule]() -> llvm::Error {
+        if (llvm::Error error = checkNesting(text))
+          return invalid(ofSpec("schedule"), std::move(error));
         mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
         context.loadDialect<mlir::mla::MLADialect>();
         mlir::ScopedDiagnosticHandler quiet(&context,

@@ -120,6 +120,39 @@ TEST(CInterfaceCompileTest, TextThatQuotesAnArgumentNamesNone) {
   EXPECT_STREQ(archive.status()->stage, "");
 }
 
+// Of what MLIR's parser recurses on.
+TEST(CInterfaceCompileTest, TextThatIsNestedTooDeeply) {
+  mla::Engine engine = engineFor("host");
+  auto repeat = [](const char *text) {
+    std::string all;
+    for (int i = 0; i < 100000; ++i)
+      all += text;
+    return all;
+  };
+  mla_spec spec = smallSpec();
+  for (const std::string &text :
+       {repeat("module {"), "func.func private @f(" + repeat("tuple<") + "f32)",
+        "module attributes {mla.a = " + repeat("[") + "}",
+        "module attributes {mla.a = affine_map<(d) -> (" + repeat("-") +
+            "d)>} {}"}) {
+    spec.score_mod = text.c_str();
+    for (const mla::Status &status :
+         {engine.compile(text.c_str(), "f", "problem").status(),
+          engine.isSupported(spec)}) {
+      EXPECT_EQ(status.code(), MLA_E_COMPILE) << status.message();
+      EXPECT_STREQ(status->stage, "parse");
+      EXPECT_NE(std::string(status.message()).find("levels of brackets"),
+                std::string::npos)
+          << status.message();
+    }
+  }
+  // Text and comments are not nested.
+  std::string flat =
+      "// " + repeat("(") + "\nmodule @\"" + repeat("[") + "\" {}";
+  auto compiled = engine.compile(flat.c_str(), "f", "problem");
+  EXPECT_TRUE(compiled) << compiled.status().message();
+}
+
 TEST(CInterfaceCompileTest, UnalignedKernelsTakeNoScheduleThatNeedsAlignment) {
   mla::Engine engine = engineFor("cuda:sm_90a");
   auto withEnd = [](const std::string &end) {

@@ -297,6 +297,10 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
       {"target", MLA_E_UNSUPPORTED,
        [](mla_spec &s) { s.target = "cuda:sm_90a"; }},
       {"score_mod", MLA_E_INVALID, [](mla_spec &s) { s.score_mod = "(%a"; }},
+      {"score_mod", MLA_E_INVALID,
+       [](mla_spec &s) {
+         s.score_mod = "(%window: i32) mla.yield %score : f32";
+       }},
       {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "a-b"; }},
       {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "2nd"; }},
       {"operation", MLA_E_INVALID, [](mla_spec &s) { s.operation = 2; }},
@@ -365,6 +369,9 @@ TEST(CInterfaceTest, NullIsAnError) {
   EXPECT_EQ(mla_prepare_many(engine.get(), nullptr, 1, &kernel, nullptr,
                              nullptr, nullptr),
             MLA_E_INVALID);
+  EXPECT_EQ(
+      mla_prepare_many(nullptr, nullptr, 0, nullptr, nullptr, nullptr, nullptr),
+      MLA_E_INVALID);
   EXPECT_EQ(mla_archive_open(engine.get(), nullptr, nullptr, nullptr, nullptr),
             MLA_E_INVALID);
   EXPECT_EQ(mla_engine_trim(nullptr, nullptr, nullptr), MLA_E_INVALID);
@@ -472,6 +479,32 @@ TEST(CInterfaceTest, SizesGrow) {
   }
   EXPECT_EQ(engine.sizes(spec)->workspace_bytes, last);
   EXPECT_EQ(countersOf(engine).compiles, 0u);
+
+  // What no memory holds is no small number.
+  spec.max_splits = INT32_MAX;
+  for (int batch : {1 << 16, 1 << 20, INT32_MAX}) {
+    auto sizes = engine.sizes(spec, batch, batch);
+    ASSERT_TRUE(sizes) << sizes.status().message();
+    EXPECT_GE(sizes->workspace_bytes, last);
+    EXPECT_GT(sizes->workspace_bytes, uint64_t(1) << 50);
+    last = sizes->workspace_bytes;
+  }
+}
+
+TEST(CInterfaceTest, AWindowHasToBeGiven) {
+  mla::Engine engine = makeEngine();
+  mla_spec spec = smallSpec();
+  spec.mask |= MLA_MASK_WINDOW;
+  auto kernel = engine.prepare(spec);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  SmallStep step(*engine.sizes(spec, 2, 2));
+  for (int32_t window : {0, -1, INT32_MIN}) {
+    step.args.window = window;
+    EXPECT_EQ(refusal(kernel->launch(step.args), MLA_E_INVALID), "window");
+  }
+  step.args.window = 1;
+  EXPECT_TRUE(kernel->launch(step.args));
+  EXPECT_NEAR(step.mean(1), 20, 1e-4); // its last key
 }
 
 TEST(CInterfaceTest, AGPUThatIsNotThere) {

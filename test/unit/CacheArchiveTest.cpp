@@ -10,6 +10,8 @@
 
 #include "../../runtime/src/cache/Archive.h"
 
+#include <filesystem>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace mla_jit::cache;
@@ -64,6 +66,17 @@ TEST(CacheArchiveTest, AppearsWholeOrNotAtAll) {
   }
   EXPECT_EQ(countFiles(directory / ""), 1);
   EXPECT_EQ((*Archive::open(directory / "a"))->size(), 2u);
+}
+
+TEST(CacheArchiveTest, TakesThePlaceOfFilesAlone) {
+  TemporaryDirectory directory;
+  std::string path = directory / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  auto builder = ArchiveBuilder::create(path, "b1");
+  ASSERT_FALSE(builder);
+  EXPECT_NE(builder.error().message.find(path), std::string::npos);
+  EXPECT_FALSE(ArchiveBuilder::create(directory / ".", "b1"));
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST(CacheArchiveTest, RefusesTwiceTheSameAndOtherBuilds) {

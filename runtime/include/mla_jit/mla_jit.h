@@ -150,7 +150,9 @@ typedef struct mla_engine_options {
   uint32_t compile_timeout_ms; /* of one, and of ptxas; 0: 60 s */
   uint32_t
       peer_wait_ms; /* for another process that compiles the same; 0: 60 s */
-  void (*log)(void *user, const mla_log *event); /* any thread, no lock held */
+  /* Any thread, no lock held. Not to wait there: for other threads that need
+     the kernel that it tells of, which is handed out when it has returned */
+  void (*log)(void *user, const mla_log *event);
   void *log_user;
   int32_t self_check; /* mla_self_check */
   /* CUDA: launches that kernels keep, by stream and arguments, as graphs that
@@ -305,7 +307,7 @@ typedef struct mla_spec {
                         symbol; other fields are 0 (target, maxima: any) */
   /* MLIR over %b, %h, %qpos, %kpos (i32) and %score (f32, scaled), ending in
      mla.yield; "(%a: f32, %t: memref<?xf32>) ..." has launch arguments of
-     these names, see mla_args.named. */
+     these names (none of a field of mla_args), see mla_args.named. */
   const char *score_mod;
   const char *mask_mod;
   const char *schedule; /* "#mla.schedule<...>", or null: chosen */
@@ -532,7 +534,8 @@ typedef struct mla_args {
   mla_tensor indices, topk_lens, extra_k, extra_indices, extra_topk_lens;
   const float *q_scale, *k_scale, *k_rope_scale, *v_scale, *out_scale;
   mla_tensor q_scales, k_scales, sink, mask, mask_indptr, alibi;
-  int32_t window, chunk;
+  int32_t window; /* at least 1 where there is MLA_MASK_WINDOW, else 0 */
+  int32_t chunk;
   float softcap;
   int32_t cp_world, cp_rank, cp_interleave;
   mla_tensor cp_global_lens;

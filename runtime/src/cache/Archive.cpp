@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 using namespace mla_jit::cache;
 
@@ -33,6 +34,15 @@ static std::string_view bytesOf(const Digest &digest) {
 
 Result<ArchiveBuilder> ArchiveBuilder::create(const std::string &path,
                                               std::string buildId) {
+  // A rename would put a file in the place of a device or a pipe. That of a
+  // link leaves alone what it leads to.
+  struct stat there;
+  if (::lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) &&
+      !S_ISLNK(there.st_mode))
+    return Error{ErrorKind::Invalid,
+                 "an archive requires the name of a regular file or of none, "
+                 "but got '" +
+                     path + "'"};
   Result<NewFile> file = NewFile::create(AT_FDCWD, path, 0644);
   if (!file)
     return file.error();

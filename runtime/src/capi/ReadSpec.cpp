@@ -27,6 +27,8 @@ llvm::Expected<ReadSpec> readSpec(const mla_engine *engine,
 
 llvm::Expected<std::vector<ReadSpec>>
 readSpecs(const mla_engine *engine, const mla_spec *specs, int32_t count) {
+  if (llvm::Error error = require(engine, "engine"))
+    return std::move(error);
   if (llvm::Error error = requireCounts({{"count", count}}))
     return std::move(error);
   std::vector<ReadSpec> read;

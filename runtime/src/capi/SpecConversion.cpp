@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Handles.h"
 #include "SpecText.h"
 
 namespace mla_jit::capi {
@@ -134,6 +135,8 @@ static llvm::Error checkSupported(const mla_spec &spec) {
   return llvm::Error::success();
 }
 
+static constexpr size_t kMostScoreArguments = 128;
+
 llvm::Error readScoreMod(std::string_view text, Spec &spec) {
   llvm::StringRef rest = llvm::StringRef(text).ltrim();
   if (!rest.consume_front("(")) {
@@ -160,6 +163,15 @@ llvm::Error readScoreMod(std::string_view text, Spec &spec) {
     if (rest.empty() || !name.consume_front("%") || name.empty() ||
         type.empty())
       return wrong();
+    if (isField(name))
+      return invalid(ofSpec("score_mod"),
+                     "requires names that mla_args has no field for, but got "
+                     "'%{0}'",
+                     name);
+    if (spec.scoreArguments.size() == kMostScoreArguments)
+      return invalid(ofSpec("score_mod"),
+                     "requires at most {0} arguments, but got more",
+                     kMostScoreArguments);
     spec.scoreArguments.emplace_back(name.str(), type.str());
     rest.consume_front(",");
   }
