@@ -126,6 +126,7 @@ llvm::Error CudaKernel::load(const std::string &ptx, const std::string &cubin,
   start = Clock::now();
   prepareLaunches();
   makeGraphs();
+  deviceBytes += graphs.size() * cuda::LaunchGraph::kDeviceBytes;
   times.push_back({"graphs", secondsSince(start), /*isLoading=*/true});
   return cubin.empty() ? describeAssembly(std::move(loaded->assemblerLog))
                        : llvm::Error::success();

@@ -21,6 +21,10 @@ namespace mla_jit {
 KernelState::~KernelState() = default;
 
 llvm::Error checkLimits(const KernelInfo &info) {
+  if (info.arguments.size() > KernelInfo::kMaxArguments)
+    return createStringError(
+        formatv("the kernel has {0} arguments, over the limit of {1}",
+                info.arguments.size(), KernelInfo::kMaxArguments));
   for (const KernelInfo::Entry &entry : info.entries)
     if (entry.params.size() > kMaxParams)
       return createStringError(

@@ -91,6 +91,10 @@ struct KernelInfo {
     bool ofPlan = false; ///< written by the entry that plans
   };
 
+  /// Most arguments that a kernel may have: a launch keeps them on the stack.
+  /// 17 are the most without those of score code.
+  static constexpr size_t kMaxArguments = 32;
+
   std::vector<ArgumentInfo> arguments;
   /// In launch order, a barrier between. A launch starts those that isStarted.
   std::vector<Entry> entries;
@@ -236,7 +240,7 @@ private:
   void setIfThere(int index, double scalar);
   std::shared_ptr<const ArgumentRules> rules;
   const KernelInfo *info; ///< rules'
-  llvm::SmallVector<Value, 16> values;
+  llvm::SmallVector<Value, KernelInfo::kMaxArguments> values;
   int workerLimit = 0;
   bool dependent = false;
   const void *plan = nullptr;
@@ -266,7 +270,8 @@ public:
   const std::string &digest() const;
   /// Bytes of what is loaded: object code, a cubin, or PTX.
   size_t codeBytes() const;
-  /// Bytes of its code on a GPU, at least; 0: not known (of PTX).
+  /// Bytes that it takes on a GPU, as far as they are known: of its code, if
+  /// that is a cubin, and of its launch graphs.
   size_t deviceBytes() const;
   /// The text (or code) of a stage of its compilation, valid as long as the
   /// kernel; an error that lists them. A kernel of MLIR text has none but the

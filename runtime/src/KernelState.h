@@ -53,7 +53,8 @@ public:
 
   std::shared_ptr<KernelInfo> info;
   std::vector<StageTime> times;
-  size_t codeBytes, deviceBytes;
+  size_t codeBytes;
+  size_t deviceBytes; ///< of a cubin, and of launch graphs
 
   std::optional<cache::Entry> entry; ///< of a spec
   KernelOrigin origin = KernelOrigin::Compiled;

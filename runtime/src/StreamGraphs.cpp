@@ -73,6 +73,13 @@ void StreamGraphs::create(llvm::ArrayRef<Entry> entries, bool paired,
   context = &entries.front().kernel.function->context();
 }
 
+size_t StreamGraphs::size() const {
+  size_t count = 0;
+  for (const Set &set : sets)
+    count += set.graphs.size();
+  return count;
+}
+
 size_t StreamGraphs::Set::find(StreamHandle stream, uint64_t hash) const {
   for (size_t i = 0, count = numTaken.load(kRelaxed); i < count; ++i)
     if (places[i].hash.load(kRelaxed) == hash &&
@@ -83,6 +90,41 @@ size_t StreamGraphs::Set::find(StreamHandle stream, uint64_t hash) const {
 
 bool StreamGraphs::Set::takeNew(size_t index, StreamHandle stream) {
   if (!numTaken.compare_exchange_strong(index, index + 1, kRelaxed))
+    return false;
+  use(index);
+  // Not abandoned from the moment that it is the stream's.
+  places[index].stream.store(stream, std::memory_order_release);
+  return true;
+}
+
+bool StreamGraphs::Set::isAbandoned(size_t index) const {
+  const Place &place = places[index];
+  return place.stream.load(std::memory_order_acquire) != kNone &&
+         place.lastLaunch.load(kRelaxed) + kAbandoned <
+             numLaunches.load(kRelaxed);
+}
+
+size_t StreamGraphs::Set::abandoned(bool leavesOne) const {
+  auto isOnly = [&](size_t index) {
+    return llvm::count_if(places, [&](const Place &place) {
+             return place.stream.load(kRelaxed) ==
+                    places[index].stream.load(kRelaxed);
+           }) == 1;
+  };
+  size_t found = kNowhere;
+  for (size_t i = 0, count = numTaken.load(kRelaxed); i < count; ++i)
+    if (isAbandoned(i) &&
+        (found == kNowhere || places[i].lastLaunch.load(kRelaxed) <
+                                  places[found].lastLaunch.load(kRelaxed)) &&
+        !(leavesOne && isOnly(i)))
+      found = i;
+  return found;
+}
+
+bool StreamGraphs::Set::own(size_t index, StreamHandle stream) {
+  if (places[index].stream.load(kRelaxed) == stream)
+    return true;
+  if (!isAbandoned(index)) // used or taken since it was found
     return false;
   places[index].stream.store(stream, kRelaxed);
   return true;
@@ -118,12 +160,15 @@ size_t StreamGraphs::Set::other(StreamHandle stream, size_t first) {
     if (i != first && places[i].stream.load(kRelaxed) == stream &&
         places[i].lastUse.load(kRelaxed) + kPatience < now)
       return i;
-  return first;
+  size_t others = abandoned(/*leavesOne=*/true);
+  return others == kNowhere ? first : others;
 }
 
 size_t StreamGraphs::Set::choose(StreamHandle stream, uint64_t hash) {
   size_t index = first(stream);
-  if (index == kNowhere || !hash)
+  if (index == kNowhere)
+    return abandoned(/*leavesOne=*/false);
+  if (!hash)
     return index;
   numNew.fetch_add(1, kRelaxed);
   return see(hash) ? other(stream, index) : index;
@@ -140,11 +185,14 @@ void StreamGraphs::take(Lease &lease, const cuda::ContextScope &scope,
   if (*capturing)
     return;
   Set &set = sets[indexOf(part, paired)];
+  set.numLaunches.fetch_add(1, kRelaxed);
   size_t index = set.find(stream, hash);
   if (index == kNowhere)
     index = set.choose(stream, hash);
   if (index == kNowhere || !lease.hold(set.graphs[index]))
     return;
+  if (!set.own(index, stream))
+    return lease.release();
   lease.held->keyBytes.clear();
   set.places[index].hash.store(hash, kRelaxed);
   set.use(index);
@@ -162,7 +210,8 @@ void StreamGraphs::takeRemembered(Lease &lease, StreamHandle stream,
     Lease found;
     if (!found.hold(graph))
       return;
-    if (graph.plansVersion != key.plansVersion ||
+    if (set.places[index].stream.load(kRelaxed) != stream ||
+        graph.plansVersion != key.plansVersion ||
         llvm::ArrayRef(graph.keyBytes) != key.bytes)
       continue;
     set.use(index);

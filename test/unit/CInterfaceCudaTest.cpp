@@ -229,6 +229,33 @@ TEST_F(CInterfaceCudaTest, SharedMemory) {
   EXPECT_TRUE(engineOf(0).prepare(gpuSpec()));
 }
 
+// 128 heads are two row blocks that are done side by side.
+TEST_F(CInterfaceCudaTest, AsManySMsAsRowBlocksSideBySide) {
+  for (int32_t limit : {1, 3}) {
+    uint32_t used = std::max(limit, 2);
+    mla::Engine limited = makeEngine([&](mla_engine_options &options) {
+      options.num_sms = limit;
+      options.target = "cuda";
+      options.cache_dir = cacheDirectory().c_str();
+    });
+    EXPECT_EQ(limited.target()->num_workers, limit);
+    mla::Engine whole = engineOf(0);
+    auto one = limited.prepare(gpuSpec()), all = whole.prepare(gpuSpec());
+    ASSERT_TRUE(one && all);
+    EXPECT_EQ(one->info(1, 1)->num_workers, int32_t(used));
+    EXPECT_EQ(all->info(1, 1)->num_workers, 132);
+    GPUStep step;
+    fake->launches.clear();
+    ASSERT_TRUE(one->launch(step.args));
+    step.args.max_ctas = limit;
+    ASSERT_TRUE(all->launch(step.args));
+    ASSERT_EQ(fake->launches.size(), 4u);
+    for (size_t main : {0, 2})
+      EXPECT_EQ(fake->launches[main].config.grid[0],
+                used * one->info(1, 1)->ctas_per_sm);
+  }
+}
+
 TEST_F(CInterfaceCudaTest, DevicesSayWhatTheyAre) {
   mla::Engine engine = engineOf(1);
   auto device = engine.device();

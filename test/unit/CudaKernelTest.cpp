@@ -14,6 +14,9 @@
 
 #include "FakeKernel.h"
 
+#include <map>
+#include <thread>
+
 using namespace mla_jit;
 using Info = KernelInfo;
 
@@ -212,6 +215,11 @@ TEST_F(CudaKernelTest, UsesFewerSMsWhereAsked) {
   // As many as do neighbouring row blocks together.
   info.rowBlocks = 4;
   EXPECT_EQ(cuda::get(load(/*maxWorkers=*/1))->numWorkers(), 4);
+  auto limited = cuda::get(load());
+  Arguments arguments = fakeArguments(limited->info);
+  arguments.limitWorkers(1);
+  ASSERT_TRUE(cuda::Failure(run(*limited, arguments)).ok);
+  EXPECT_EQ(fake->launches.back().config.grid[0], 8u); // 2 CTAs of each
 }
 
 TEST_F(CudaKernelTest, ChecksAllTensorsBeforeTheFirstLaunch) {
@@ -278,4 +286,62 @@ TEST_F(CudaKernelTest, TellsTheDriverWhatChanged) {
   EXPECT_EQ(countsOf(), Counts(0, 0));
   EXPECT_EQ(countsOf(third.handle()), Counts(0, 1));
   EXPECT_EQ(countsOf(third.handle()), Counts(0, 1));
+}
+
+// Some by graphs, anew or again, and some by single launches: each starts what
+// its own arguments say.
+TEST_F(CudaKernelTest, LaunchesOfManyThreads) {
+  constexpr size_t kThreads = 4, kRounds = 600, kScales = 3;
+  auto state = cuda::get(load());
+  std::vector<cuda::Stream> streams;
+  for (size_t i = 0; i < kThreads; ++i)
+    streams.push_back(cuda::get(cuda::Stream::create(context)));
+  std::atomic<size_t> wrong = 0, repeated = 0;
+  auto work = [&](size_t thread) {
+    cuda::StreamHandle stream = streams[thread].handle();
+    Arguments arguments = fakeArguments(state->info, 1 + thread);
+    for (size_t round = 0; round < kRounds; ++round) {
+      // Each twice in a row.
+      size_t number = round / 2 % kScales;
+      std::string text(1 + number, static_cast<char>('a' + thread));
+      LaunchKey key;
+      key.bytes = text;
+      key.hash = 1 + number;
+      auto isDone = state->repeat(key, stream);
+      if (isDone && *isDone) {
+        ++repeated;
+        continue;
+      }
+      if (!isDone || arguments.set("softmax_scale", double(text.size()))) {
+        ++wrong;
+        return;
+      }
+      Workspace laidOut = layOutWorkspace(
+          *state->info, arguments, state->workspaceWorkers(),
+          state->alignment(), reinterpret_cast<void *>(0x100000));
+      llvm::Error error =
+          state->run(arguments, {*state->info, arguments, laidOut},
+                     LaunchPart::All, stream, key);
+      wrong += static_cast<bool>(error);
+      llvm::consumeError(std::move(error));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back(work, thread);
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(repeated, 0u);
+  EXPECT_GT(fake->calls["cuLaunchKernelEx"], 0);
+  std::map<std::pair<cuda::StreamHandle, float>, size_t> started;
+  for (const FakeCuda::Launch &launch : fake->launches) {
+    auto bits = static_cast<uint32_t>(launch.parameters[3]);
+    float scale;
+    memcpy(&scale, &bits, sizeof(scale));
+    ++started[{launch.config.stream, scale}];
+  }
+  EXPECT_EQ(started.size(), kThreads * kScales);
+  for (const auto &[which, count] : started)
+    EXPECT_EQ(count, 2 * kRounds / kScales) << which.second;
 }

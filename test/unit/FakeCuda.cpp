@@ -160,6 +160,8 @@ Result streamGetCaptureInfo(StreamHandle stream, CaptureStatus *status,
 Result graphInstantiate(GraphExecHandle *exec, GraphHandle graph,
                         unsigned long long) {
   FAKE_UNSAFE_IN_CONTEXT(cuGraphInstantiateWithFlags);
+  if (!takeMemory(kGraphBytes))
+    return OutOfMemory;
   ++fake.graphs;
   auto *made = new FakeExec;
   for (const auto &node : handle<FakeGraph *>(graph)->nodes) {
@@ -203,6 +205,7 @@ Result graphLaunch(GraphExecHandle exec, StreamHandle stream) {
 Result graphExecDestroy(GraphExecHandle exec) {
   FAKE(cuGraphExecDestroy);
   --fake.graphs;
+  fake.usedBytes -= kGraphBytes;
   live.erase(exec);
   delete handle<FakeExec *>(exec);
   return Success;

@@ -57,13 +57,15 @@ struct FakeCuda {
   std::vector<float> milliseconds; ///< of the next timings
   /// What a copy from the device is to be changed into.
   std::function<void(void *to, size_t bytes)> onRead;
+  /// Called as a call begins and ends, in its thread.
+  void (*onCall)(bool begins) = nullptr;
 
   bool cacheHits = false; ///< linked before: without the assembler's words
 
   // What it was asked.
   std::set<std::string> linked;
   std::map<std::string, int> calls;
-  size_t usedBytes = 0; ///< by buffers and libraries
+  size_t usedBytes = 0; ///< by buffers, libraries and executable graphs
   int contexts = 0, links = 0, libraries = 0, buffers = 0, streams = 0,
       events = 0, graphs = 0;
   bool isLost = false;     ///< a kernel named "stop" was launched

@@ -29,6 +29,18 @@ extern FakeCuda &state;
 extern thread_local std::vector<ContextHandle> contextStack;
 extern thread_local CaptureMode captureMode;
 
+/// Tells the test of a call from its begin to its end.
+struct Inside {
+  Inside() {
+    if (state.onCall)
+      state.onCall(true);
+  }
+  Inside(const Inside &) = delete;
+  ~Inside() {
+    if (state.onCall)
+      state.onCall(false);
+  }
+};
 /// Counts a call and gives the failure that a test asked for.
 Result begin(const char *name, bool needsContext);
 /// How calls begin that a global capture forbids all threads but relaxed ones:
@@ -42,7 +54,7 @@ inline bool takeMemory(size_t bytes) {
   state.usedBytes += bytes;
   return true;
 }
-inline constexpr size_t kLibraryBytes = 64 << 10;
+inline constexpr size_t kLibraryBytes = 64 << 10, kGraphBytes = 96 << 10;
 
 /// A kernel in a graph.
 struct GraphLaunch {
@@ -74,24 +86,28 @@ inline void write(char *to, size_t bytes, const std::string &text) {
 
 /// How a call begins; the second where a context has to be current.
 #define FAKE(name)                                                             \
+  Inside inside;                                                               \
   std::lock_guard lock(state.mutex);                                           \
   FakeCuda &fake = state;                                                      \
   if (Result failure = begin(#name, false))                                    \
     return failure;                                                            \
   (void)fake
 #define FAKE_UNSAFE(name)                                                      \
+  Inside inside;                                                               \
   std::lock_guard lock(state.mutex);                                           \
   FakeCuda &fake = state;                                                      \
   if (Result failure = beginUnsafe(#name, false))                              \
     return failure;                                                            \
   (void)fake
 #define FAKE_UNSAFE_IN_CONTEXT(name)                                           \
+  Inside inside;                                                               \
   std::lock_guard lock(state.mutex);                                           \
   FakeCuda &fake = state;                                                      \
   if (Result failure = beginUnsafe(#name, true))                               \
     return failure;                                                            \
   (void)fake
 #define FAKE_IN_CONTEXT(name)                                                  \
+  Inside inside;                                                               \
   std::lock_guard lock(state.mutex);                                           \
   FakeCuda &fake = state;                                                      \
   if (Result failure = begin(#name, true))                                     \

@@ -8,45 +8,12 @@
 
 #include "SmallKernel.h"
 
-#include <atomic>
 #include <cstring>
-#include <new>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace mla_jit;
-
-//===----------------------------------------------------------------------===//
-// Counted allocations
-//===----------------------------------------------------------------------===//
-
-/// Calls of operator new in this process, all libraries included.
-static std::atomic<int64_t> numAllocations = 0;
-
-void *operator new(size_t size) {
-  ++numAllocations;
-  if (void *memory = std::malloc(size ? size : 1))
-    return memory;
-  std::abort();
-}
-void *operator new(size_t size, const std::nothrow_t &) noexcept {
-  return operator new(size);
-}
-void *operator new[](size_t size) { return operator new(size); }
-void *operator new[](size_t size, const std::nothrow_t &) noexcept {
-  return operator new(size);
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, const std::nothrow_t &) noexcept {
-  std::free(memory);
-}
 
 //===----------------------------------------------------------------------===//
 // Fixture
@@ -185,22 +152,6 @@ TEST_F(KernelTest, WorkspaceMayHoldAnything) {
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
-
-TEST_F(KernelTest, AllocatesNothing) {
-  for (int64_t splits : {0, 5}) {
-    SmallLaunch launch = makeLaunch();
-    llvm::cantFail(launch.arguments.set("num_splits", splits));
-    size_t bytes = kernel->workspaceBytes(launch.arguments);
-    void *workspace = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
-    int64_t before = numAllocations;
-    for (int i = 0; i < 100; ++i) {
-      llvm::cantFail(launch.arguments.set("softmax_scale", 0.1 + i));
-      llvm::cantFail(kernel->launch(launch.arguments, workspace, bytes));
-    }
-    EXPECT_EQ(numAllocations - before, 0);
-    std::free(workspace);
-  }
-}
 
 TEST_F(KernelTest, RunsFromManyThreads) {
   constexpr int kThreads = 4;

@@ -307,21 +307,97 @@ TEST_F(RememberedTest, NotALaunchThatFailed) {
   }
 }
 
-// Threads share kernels and streams, keys come and go, and some have one hash:
-// whatever a graph repeats is what its key says.
-TEST_F(RememberedTest, ByManyThreads) {
-  constexpr size_t kThreads = 4, kRounds = 3000, kKeys = 24;
-  budget = std::make_shared<LaunchGraphBudget>(32);
+// A stream that has none takes what another has not used for longest.
+TEST_F(RememberedTest, AnotherStreamsOnceAbandoned) {
+  cuda::Stream second = newStream(), third = newStream();
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(launchTwice(i));
+  EXPECT_TRUE(launch(keyOf(texts[3]), 20, second.handle()));
+  size_t refused = 0;
+  while (!launch(keyOf(texts[4]), 30, third.handle())) {
+    ++refused;
+    if (refused == StreamGraphs::kAbandoned / 2) {
+      EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
+      EXPECT_EQ(repeat(keyOf(texts[3]), second.handle()), 20u);
+    }
+    ASSERT_LE(refused, StreamGraphs::kAbandoned);
+  }
+  EXPECT_GT(refused, StreamGraphs::kAbandoned - 20);
+  EXPECT_EQ(repeat(keyOf(texts[4]), third.handle()), 30u);
+  EXPECT_EQ(repeat(keyOf(texts[0])), 0u);
+  EXPECT_EQ(repeat(keyOf(texts[0]), third.handle()), 0u);
+  EXPECT_EQ(repeat(keyOf(texts[1])), 11u);
+  EXPECT_EQ(repeat(keyOf(texts[3]), second.handle()), 20u);
+}
+
+TEST_F(RememberedTest, NotAnotherStreamsThatIsInUse) {
   graphs.emplace(budget);
-  graphs->create(entries, /*paired=*/false, /*hasPlanEntry=*/false, 8);
-  cuda::Stream streams[] = {newStream(), newStream()};
+  graphs->create(entries, /*paired=*/false, /*hasPlanEntry=*/false, 2);
+  cuda::Stream second = newStream(), third = newStream();
+  EXPECT_TRUE(launch(keyOf(texts[0]), 10));
+  EXPECT_TRUE(launch(keyOf(texts[0]), 20, second.handle()));
+  for (size_t i = 0; i < 3 * StreamGraphs::kAbandoned; ++i) {
+    ASSERT_FALSE(launch(keyOf(texts[1]), 30, third.handle()));
+    if (i % (StreamGraphs::kAbandoned / 2) == 0) {
+      EXPECT_EQ(repeat(keyOf(texts[0])), 10u);
+      EXPECT_TRUE(launch(keyOf(texts[0]), 20, second.handle()));
+    }
+  }
+}
+
+// A host that makes its stream anew has its layers remembered again.
+TEST_F(RememberedTest, AllButOneOfAnAbandonedStream) {
+  cuda::Stream old = newStream(), fresh = newStream();
+  auto launchLayers = [&](const cuda::Stream &stream) {
+    size_t repeated = 0;
+    for (size_t i : {0, 1}) {
+      if (repeat(keyOf(texts[i]), stream.handle()))
+        ++repeated;
+      else
+        EXPECT_TRUE(launch(keyOf(texts[i]), 10 + i, stream.handle()));
+    }
+    return repeated;
+  };
+  for (int step = 0; step < 4; ++step)
+    launchLayers(old);
+  EXPECT_EQ(launchLayers(old), 2u);
+  size_t steps = 0;
+  while (launchLayers(fresh) < 2)
+    ASSERT_LT(++steps, StreamGraphs::kAbandoned);
+  EXPECT_GT(steps, StreamGraphs::kAbandoned / 2 - 20);
+  EXPECT_TRUE(launch(keyOf(texts[2]), 30, old.handle()));
+}
+
+namespace {
+class ThreadsTest : public RememberedTest {
+protected:
+  static constexpr size_t kThreads = 4, kKeys = 24;
   using Count = std::map<std::pair<StreamHandle, uint64_t>, size_t>;
-  Count started[kThreads];
+
+  ThreadsTest() {
+    budget = std::make_shared<LaunchGraphBudget>(32);
+    graphs.emplace(budget);
+    graphs->create(entries, /*paired=*/false, /*hasPlanEntry=*/false, 8);
+  }
+  /// Threads share kernels and streams, keys come and go, and some have one
+  /// hash: whatever a graph repeats is what its key says.
+  void launchAll(
+      size_t rounds,
+      llvm::function_ref<StreamHandle(size_t thread, size_t round)> streamOf);
+
+  Count seen; ///< launches of a value in a stream
   std::atomic<size_t> repeated = 0;
+};
+} // namespace
+
+void ThreadsTest::launchAll(
+    size_t rounds,
+    llvm::function_ref<StreamHandle(size_t thread, size_t round)> streamOf) {
+  Count started[kThreads];
   auto work = [&](size_t thread) {
-    StreamHandle stream = streams[thread % 2].handle();
     uint64_t random = thread + 1;
-    for (size_t round = 0; round < kRounds; ++round) {
+    for (size_t round = 0; round < rounds; ++round) {
+      StreamHandle stream = streamOf(thread, round);
       random = random * 6364136223846793005u + 1442695040888963407u;
       // One key is what comes most; the plans change now and then.
       size_t number = random >> 33 & 1 ? 0 : (random >> 40) % kKeys;
@@ -348,14 +424,39 @@ TEST_F(RememberedTest, ByManyThreads) {
     threads.emplace_back(work, thread);
   for (std::thread &thread : threads)
     thread.join();
-  Count expected, seen;
+  Count expected;
   for (const Count &count : started)
     for (auto [what, number] : count)
       expected[what] += 3 * number;
   for (const FakeCuda::Launch &launch : fake->launches)
     ++seen[{launch.config.stream, launch.parameters[0]}];
   EXPECT_EQ(seen, expected);
-  EXPECT_GT(repeated, kRounds / 10);
+}
+
+TEST_F(ThreadsTest, KeepTheirStreams) {
+  cuda::Stream streams[] = {newStream(), newStream()};
+  launchAll(3000, [&](size_t thread, size_t) {
+    return streams[thread % 2].handle();
+  });
+  EXPECT_GT(repeated, 300u);
+}
+
+// More streams than graphs, some of them left: what is abandoned changes hands
+// while others look for it.
+TEST_F(ThreadsTest, LeaveTheirStreams) {
+  std::vector<cuda::Stream> streams;
+  for (int i = 0; i < 12; ++i)
+    streams.push_back(newStream());
+  constexpr size_t kStay = 8000;
+  launchAll(3 * kStay, [&](size_t thread, size_t round) {
+    return streams[(4 * (round / kStay) + thread + round % 2) % streams.size()]
+        .handle();
+  });
+  EXPECT_GT(repeated, 300u);
+  std::set<StreamHandle> served;
+  for (const auto &[what, count] : seen)
+    served.insert(what.first);
+  EXPECT_GT(served.size(), 8u); // than there are graphs
 }
 
 TEST_F(RememberedTest, NotWithoutAKey) {
@@ -378,6 +479,27 @@ TEST_F(StreamGraphsTest, TakeOfTheBudgetWhatTheyHave) {
   fail("cuGraphUpload", cuda::OutOfMemory);
   none.create(entries, /*paired=*/false, /*hasPlanEntry=*/true);
   EXPECT_EQ(budget->take(100), 10u);
+}
+
+// The KV pool has most of the memory: what is loaded later needs the rest.
+TEST_F(StreamGraphsTest, LeaveMemoryToWhatComesLater) {
+  auto graphsWith = [&](size_t freeBytes) {
+    budget = std::make_shared<LaunchGraphBudget>(40);
+    fake->memoryBytes = 2 * (fake->usedBytes + freeBytes);
+    StreamGraphs graphs(budget);
+    graphs.create(entries, /*paired=*/false, /*hasPlanEntry=*/false);
+    size_t left = budget->take(100);
+    EXPECT_EQ(left, (40 - graphs.size()) / 4);
+    return graphs.size();
+  };
+  constexpr size_t kBytes = cuda::LaunchGraph::kDeviceBytes;
+  EXPECT_EQ(graphsWith(8 * 9 * kBytes), 9u);
+  EXPECT_EQ(graphsWith(8 * 10 * kBytes), 10u);
+  EXPECT_EQ(graphsWith(8 * 11 * kBytes), 10u); // of the budget
+  fake->calls.clear();
+  EXPECT_EQ(graphsWith(8 * kBytes - 1), 0u);
+  EXPECT_EQ(fake->calls["cuMemGetInfo"], 1);
+  EXPECT_EQ(fake->calls["cuStreamCreate"], 0);
 }
 
 TEST_F(StreamGraphsTest, AreMadeOfOneCapture) {
@@ -476,8 +598,8 @@ TEST_F(StreamGraphsTest, AreMadeBesideACapture) {
 
 TEST_F(StreamGraphsTest, NoneWhereTheDriverMakesNone) {
   for (const char *call :
-       {"cuStreamCreate", "cuStreamBeginCapture", "cuLaunchKernelEx",
-        "cuStreamGetCaptureInfo", "cuStreamEndCapture",
+       {"cuMemGetInfo", "cuStreamCreate", "cuStreamBeginCapture",
+        "cuLaunchKernelEx", "cuStreamGetCaptureInfo", "cuStreamEndCapture",
         "cuGraphInstantiateWithFlags", "cuGraphUpload"}) {
     StreamGraphs graphs(budget);
     fail(call, cuda::OutOfMemory);

@@ -74,6 +74,7 @@ struct RuntimeCase {
 
 llvm::ArrayRef<RuntimeCase> runtimeGraphCases();
 llvm::ArrayRef<RuntimeCase> runtimeStreamCases();
+llvm::ArrayRef<RuntimeCase> runtimeWorkspaceCases();
 llvm::ArrayRef<RuntimeCase> runtimeMemoryCases();
 llvm::ArrayRef<RuntimeCase> runtimeContextCases();
 llvm::ArrayRef<RuntimeCase> runtimeProcessCases();

@@ -28,14 +28,8 @@ static mla::Kernel prepare(Check &check, mla::Engine &engine,
   return check.get(engine.prepare(spec), "mla_prepare");
 }
 
-/// What all other checks compare with.
-static void eagerIsRight(Check &check, RuntimeHost &host) {
-  mla::Engine engine = host.makeEngine();
-  DecodeStep step(check, host, engine, prepare(check, engine, host.spec()));
-  DecodeStep::Bytes got = step.run(kLongLengths);
-  if (!check.ok())
-    return;
-
+/// What all results are compared with, of kLongLengths.
+static oracle::Result makeReference(Check &check, RuntimeHost &host) {
   Lengths lengths = kLongLengths;
   oracle::Problem problem;
   problem.q = host.inputs().view("q");
@@ -46,17 +40,43 @@ static void eagerIsRight(Check &check, RuntimeHost &host) {
   problem.headDimV = host.spec().d_v;
   problem.mask = *oracle::makeMask("causal");
   problem.wantsMagnitudes = true;
-  oracle::Result expected = oracle::evaluate(problem);
-  if (!check.require(expected.error.empty(), expected.error))
+  oracle::Result reference = oracle::evaluate(problem);
+  check.require(reference.error.empty(), reference.error);
+  return reference;
+}
+
+static void requireRight(Check &check, RuntimeHost &host,
+                         const oracle::Result &reference, DecodeStep::Bytes got,
+                         const Twine &which) {
+  if (!check.ok())
     return;
   Tensor out(got.data(), DType::BF16,
-             {kStepBatch, 1, kStepHeads, problem.headDimV});
+             {kStepBatch, 1, kStepHeads, host.spec().d_v});
   Tensor lse(got.data() + out.numElements() * 2, DType::F32,
              {kStepBatch, 1, kStepHeads});
   oracle::Comparison compared =
-      oracle::compare(expected, out, lse,
+      oracle::compare(reference, out, lse,
                       oracle::tensorCoreTolerance(DType::BF16, DType::BF16));
-  check.require(compared.passed, compared.firstMismatch);
+  check.require(compared.passed, which + compared.firstMismatch);
+}
+
+static void eagerIsRight(Check &check, RuntimeHost &host) {
+  mla::Engine engine = host.makeEngine();
+  DecodeStep step(check, host, engine, prepare(check, engine, host.spec()));
+  requireRight(check, host, makeReference(check, host), step.run(kLongLengths),
+               "");
+}
+
+static void fewerCTAs(Check &check, RuntimeHost &host) {
+  mla::Engine engine = host.makeEngine();
+  DecodeStep step(check, host, engine, prepare(check, engine, host.spec()));
+  oracle::Result reference = makeReference(check, host);
+  for (int32_t most : {1, 7, 0}) {
+    step.args.max_ctas = most;
+    requireRight(check, host, reference, step.run(kLongLengths),
+                 "max_ctas = " + Twine(most) + ": ");
+    step.requireGuard("max_ctas = " + Twine(most));
+  }
 }
 
 static void capturedShort(Check &check, RuntimeHost &host) {
@@ -140,26 +160,41 @@ static void captureMeanwhile(Check &check, RuntimeHost &host) {
                     Twine(counters.kernels_in_memory) + " kernels");
 }
 
-static void evictedButInGraph(Check &check, RuntimeHost &host) {
-  mla::Engine engine = host.makeEngine(1);
+/// The graph's owner holds a handle, and that alone keeps the kernel.
+static void heldForGraph(Check &check, RuntimeHost &host) {
+  mla::Engine engine = host.makeEngine(/*memoryEntries=*/1);
   DecodeStep step(check, host, engine, prepare(check, engine, host.spec()));
   DecodeStep::Bytes eager = step.run(kLongLengths);
   step.spoilOutputs();
-  CapturedGraph graph(check, step.stream(), cuda::CaptureMode::Global,
-                      [&] { step.launch(); });
-  for (int number : {0, 1})
-    prepare(check, engine, host.otherSpec(number));
-  check.get(engine.trim(), "mla_engine_trim");
-  graph.replay();
-  step.requireResults(eager, "the graph");
-  step.spoilOutputs();
-  step.launch();
-  step.requireResults(eager, "a launch");
+  auto requireLeft = [&](uint64_t evicted, uint64_t left) {
+    check.get(engine.trim(), "mla_engine_trim");
+    auto counters = check.get(engine.counters(), "mla_engine_counters");
+    check.require(
+        counters.evictions == evicted && counters.kernels_in_memory == left,
+        "requires " + Twine(evicted) + " kernels to be evicted and " +
+            Twine(left) + " to be left, but got " + Twine(counters.evictions) +
+            " and " + Twine(counters.kernels_in_memory));
+  };
+  {
+    CapturedGraph graph(check, step.stream(), cuda::CaptureMode::Global,
+                        [&] { step.launch(); });
+    for (int number : {0, 1, 2})
+      prepare(check, engine, host.otherSpec(number));
+    requireLeft(3, 1);
+    graph.replay();
+    step.requireResults(eager, "the graph");
+    step.spoilOutputs();
+    step.launch();
+    step.requireResults(eager, "a launch");
+  }
+  step.kernel = mla::Kernel();
+  requireLeft(4, 0);
 }
 
 ArrayRef<RuntimeCase> runtimeGraphCases() {
   static constexpr RuntimeCase kCases[] = {
       {"eager", "a launch agrees with the f64 reference", eagerIsRight},
+      {"max-ctas", "so does one on 1, on 7 and on all SMs", fewerCTAs},
       {"C2.captured-short",
        "a graph captured with 1 key a request and a table of 1 column, "
        "replayed "
@@ -172,8 +207,10 @@ ArrayRef<RuntimeCase> runtimeGraphCases() {
       {"D6.meanwhile",
        "another thread compiles, loads, evicts and trims during a capture",
        captureMeanwhile},
-      {"D8.in-graph", "a graph outlives its kernel's eviction",
-       evictedButInGraph},
+      {"D8.in-graph",
+       "the kernel of a graph outlives all others in a memory of one while its "
+       "handle is held, and not longer",
+       heldForGraph},
   };
   return kCases;
 }

@@ -72,6 +72,27 @@ private:
   std::shared_ptr<const cuda::Function> spin;
 };
 
+/// A contiguous tensor of the device's.
+mla_tensor deviceTensor(cuda::DevicePtr address, int32_t dtype,
+                        std::initializer_list<int64_t> shape);
+
+/// A workspace full of bytes 0xff, with bytes behind it that are nobody's.
+class GuardedWorkspace {
+public:
+  GuardedWorkspace() = default;
+  GuardedWorkspace(Check &check, const RuntimeHost &host,
+                   const cuda::Stream &stream, size_t bytes);
+  cuda::DevicePtr address() const { return memory.address(); }
+  /// Requires that these bytes are as they were; waits for the stream.
+  void requireGuard(Check &check, const cuda::Stream &stream,
+                    const llvm::Twine &when) const;
+
+private:
+  static constexpr size_t kGuardBytes = 4096;
+  static constexpr uint8_t kGuard = 0xa5;
+  cuda::DeviceBuffer memory;
+};
+
 /// Decodes of one kernel in a stream of its own, with tensors and a workspace
 /// of its own, which holds bytes 0xff. Steps after a failure do nothing.
 class DecodeStep {
@@ -103,6 +124,8 @@ public:
   /// Requires that the results are those bytes.
   void requireResults(const Bytes &expected, const llvm::Twine &when,
                       int copy = 0);
+  /// Requires that nothing was written behind the workspace.
+  void requireGuard(const llvm::Twine &when);
 
   const cuda::Stream &stream() const { return *queue; }
   cuda::DevicePtr workspace() const { return memory.address(); }
@@ -120,7 +143,8 @@ private:
   Check &check;
   const RuntimeHost &host;
   std::optional<cuda::Stream> queue;
-  cuda::DeviceBuffer outputs, lengths, table, memory;
+  cuda::DeviceBuffer outputs, lengths, table;
+  GuardedWorkspace memory;
   size_t outBytes = 0, lseBytes = 0;
   int copies;
 };

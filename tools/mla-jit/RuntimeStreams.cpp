@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Streams, threads and workspaces: launches beside and behind each other.
+// Streams and threads: launches beside and behind each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,55 +34,13 @@ static void requireCopies(Check &check, DecodeStep &step,
                         who + ", launch " + Twine(i), i);
 }
 
-static void dirtyWorkspaces(Check &check, RuntimeHost &host) {
-  constexpr int kLaunches = 1000;
-  mla::Engine engine = host.makeEngine();
-  mla::Kernel kernel = prepare(check, host, engine);
-  DecodeStep::Bytes expected =
-      DecodeStep(check, host, engine, kernel).run(kLongLengths);
-  DecodeStep first(check, host, engine, kernel, {0, kLaunches}),
-      second(check, host, engine, kernel, {0, kLaunches});
-  for (DecodeStep *step : {&first, &second}) {
-    step->launch();
-    step->results();
-  }
-  size_t before = check.get(host.context()->freeMemory());
-  for (int i = 0; i < kLaunches; ++i) {
-    first.launch(i);
-    second.launch(i);
-  }
-  first.results();
-  second.results();
-  size_t after = check.get(host.context()->freeMemory());
-  check.require(before == after, "launches took " +
-                                     Twine(int64_t(before) - int64_t(after)) +
-                                     " bytes of device memory");
-  requireCopies(check, first, expected, kLaunches, "first stream");
-  requireCopies(check, second, expected, kLaunches, "second stream");
-}
-
-static void shortWorkspace(Check &check, RuntimeHost &host) {
-  mla::Engine engine = host.makeEngine();
-  for (int splits : {0, 8}) {
-    DecodeStep step(check, host, engine, prepare(check, host, engine),
-                    {splits, 1});
-    step.launch();
-    step.spoilOutputs();
-    DecodeStep::Bytes untouched = step.results();
-    if (!check.ok())
-      return;
-    --step.args.workspace_bytes;
-    check.requireCode(step.kernel.launch(step.args, step.stream().handle()),
-                      MLA_E_WORKSPACE, "a byte less");
-    step.requireResults(untouched, "after the refusal");
-  }
-}
+static constexpr uint64_t kDelayNanoseconds = 20'000'000;
 
 /// q is NaN until a copy behind the delay writes it.
 static void enqueueBehindDelay(Check &check, RuntimeHost &host,
                                DecodeStep &step, cuda::DevicePtr q,
                                size_t bytes) {
-  check.require(host.delay(step.stream(), 20'000'000));
+  check.require(host.delay(step.stream(), kDelayNanoseconds));
   check.require(step.stream().copy(q, host.query(0), bytes));
   step.launch();
 }
@@ -118,8 +76,54 @@ static void behindDelay(Check &check, RuntimeHost &host) {
   step.requireResults(expected, "captured");
 }
 
-static void backToBack(Check &check, RuntimeHost &host) {
-  constexpr int kLaunches = 4000;
+/// produce(to, from, words of 8 bytes, nanoseconds): lets kernels behind it
+/// begin at once, waits and copies.
+static constexpr const char *kProducePTX = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry produce(.param .u64 to, .param .u64 from, .param .u64 words,
+                        .param .u64 nanoseconds)
+{
+  .reg .u64 %rd<12>;
+  .reg .u32 %r<3>;
+  .reg .pred %p<3>;
+  griddepcontrol.launch_dependents;
+  ld.param.u64 %rd1, [to];
+  ld.param.u64 %rd2, [from];
+  ld.param.u64 %rd3, [words];
+  ld.param.u64 %rd4, [nanoseconds];
+  mov.u64 %rd5, %globaltimer;
+again:
+  mov.u64 %rd6, %globaltimer;
+  sub.u64 %rd6, %rd6, %rd5;
+  setp.lt.u64 %p1, %rd6, %rd4;
+  @%p1 bra again;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ntid.x;
+  cvt.u64.u32 %rd7, %r1;
+  cvt.u64.u32 %rd8, %r2;
+next:
+  setp.ge.u64 %p2, %rd7, %rd3;
+  @%p2 bra done;
+  shl.b64 %rd9, %rd7, 3;
+  add.u64 %rd10, %rd2, %rd9;
+  ld.global.u64 %rd11, [%rd10];
+  add.u64 %rd10, %rd1, %rd9;
+  st.global.u64 [%rd10], %rd11;
+  add.u64 %rd7, %rd7, %rd8;
+  bra next;
+done:
+  ret;
+}
+)";
+
+/// Writes bytes of q, behind a delay, into the step's stream.
+using WriteLate =
+    function_ref<void(DecodeStep &step, cuda::DevicePtr q, size_t bytes)>;
+
+static void backToBack(Check &check, RuntimeHost &host, uint32_t flags,
+                       WriteLate writeLate) {
+  constexpr int kLaunches = 10000;
   mla::Engine engine = host.makeEngine();
   DecodeStep step(check, host, engine, prepare(check, host, engine),
                   {/*splits=*/8, kLaunches});
@@ -130,14 +134,54 @@ static void backToBack(Check &check, RuntimeHost &host) {
   }
   check.require(serial[0] != serial[1],
                 "two queries require results of their own, but got the same");
+  size_t bytes = host.inputs().storage("q").size();
+  auto late = check.get(cuda::DeviceBuffer::allocate(host.context(), bytes));
+  if (!check.ok())
+    return;
+  check.require(step.stream().fill(late.address(), 0xff, bytes));
   step.spoilOutputs();
+  step.args.flags = flags;
+  writeLate(step, late.address(), bytes);
   for (int i = 0; i < kLaunches; ++i) {
-    step.setQuery(host.query(i % 2));
+    step.setQuery(i % 2 ? host.query(1) : late.address());
     step.launch(i);
   }
   requireCopies(check, step, serial, kLaunches, "back to back");
+  step.requireGuard("back to back");
   auto info = check.get(step.kernel.info(), "mla_kernel_get_info");
   check.note(Twine(info.num_entries) + " kernels a launch");
+}
+
+static void plainBackToBack(Check &check, RuntimeHost &host) {
+  backToBack(check, host, 0,
+             [&](DecodeStep &step, cuda::DevicePtr q, size_t bytes) {
+               check.require(host.delay(step.stream(), kDelayNanoseconds));
+               check.require(step.stream().copy(q, host.query(0), bytes));
+             });
+}
+
+/// Each launch may begin before the one ahead has ended, and the first before
+/// the kernel that writes its q has.
+static void dependentBackToBack(Check &check, RuntimeHost &host) {
+  if (host.context()->device().major < 9)
+    return check.skip("requires dependent launch, of sm_90 or newer");
+  auto library =
+      check.get(cuda::Library::assemble(host.context(), kProducePTX));
+  if (!check.ok())
+    return;
+  auto producer = check.get(cuda::Function::get(library, "produce"));
+  if (!check.ok())
+    return;
+  backToBack(check, host, MLA_LAUNCH_PDL_WAIT | MLA_LAUNCH_PDL_TRIGGER,
+             [&](DecodeStep &step, cuda::DevicePtr q, size_t bytes) {
+               cuda::DevicePtr from = host.query(0);
+               uint64_t words = bytes / 8, nanoseconds = kDelayNanoseconds;
+               void *parameters[] = {&q, &from, &words, &nanoseconds};
+               cuda::LaunchConfig config;
+               config.block[0] = 256;
+               config.stream = step.stream().handle();
+               check.require(cuda::launch(*producer, config, parameters));
+             });
 }
 
 /// Launches that come again are not looked at anew: what they read is.
@@ -192,17 +236,15 @@ static void manyThreads(Check &check, RuntimeHost &host) {
 
 ArrayRef<RuntimeCase> runtimeStreamCases() {
   static constexpr RuntimeCase kCases[] = {
-      {"C5.dirty",
-       "1000 launches in each of two streams, workspaces full of 0xff; no "
-       "allocation",
-       dirtyWorkspaces},
-      {"C5.short", "a workspace a byte short is refused, nothing is launched",
-       shortWorkspace},
       {"C7.behind-delay",
        "a launch behind a delay and a copy, eager and captured", behindDelay},
       {"C7.back-to-back",
-       "4000 launches of 8 splits and their combination agree with serial ones",
-       backToBack},
+       "10000 launches of 8 splits and their combination, behind a late q, "
+       "agree with serial ones",
+       plainBackToBack},
+      {"C7.dependent",
+       "the same where each may begin before what is ahead has ended",
+       dependentBackToBack},
       {"repeated",
        "6 steps of 61 layers with other lengths each, eager and captured",
        repeatedLayers},

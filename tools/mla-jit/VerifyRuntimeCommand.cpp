@@ -99,8 +99,8 @@ private:
   std::vector<RuntimeCase> chooseCases() const {
     std::vector<RuntimeCase> chosen;
     for (ArrayRef<RuntimeCase> some :
-         {runtimeGraphCases(), runtimeStreamCases(), runtimeMemoryCases(),
-          runtimeContextCases(), runtimeProcessCases()})
+         {runtimeGraphCases(), runtimeStreamCases(), runtimeWorkspaceCases(),
+          runtimeMemoryCases(), runtimeContextCases(), runtimeProcessCases()})
       for (const RuntimeCase &one : some)
         if ((filter.empty() || matches(one.name, filter)) &&
             !matches(one.name, skip))

@@ -138,8 +138,10 @@ typedef struct mla_engine_options {
   int32_t device;     /* the driver's number of the GPU */
   const char *target; /* "host" (default), "host:<cpu of LLVM>", "cuda" (the
                          device's chip), "cuda:sm_90a" */
-  int32_t num_sms;    /* SMs (host: threads) used at most; 0: all. With a chip
-                         and this, sizes need no driver */
+  int32_t num_sms;    /* SMs (host: threads) to use; 0: all. A kernel of a GPU
+                         that does row blocks side by side takes as many at
+                         least: see mla_kernel_info.num_workers. With a chip and
+                         this, sizes need no driver */
   int32_t memory_entries;  /* kernels kept that nobody holds; 0: 64 */
   const char *cache_dir;   /* null: $MLA_JIT_CACHE_DIR, else none; "": none */
   uint64_t cache_bytes;    /* 0: 2 GiB */
@@ -159,7 +161,8 @@ typedef struct mla_engine_options {
      are made when they are loaded. One that comes again, as those of a model's
      layers do at each step, needs no checks, and the driver is told nothing.
      Each takes 96 KiB of the device's memory; a kernel has up to 128, and as
-     many for pairs of CTAs and for a shared schedule. 0: 512; -1: none */
+     many for pairs of CTAs and for a shared schedule, but of each kind no more
+     than fit into an eighth of what is free. 0: 512; -1: none */
   int32_t launch_graphs;
 } mla_engine_options;
 
@@ -192,7 +195,7 @@ MLA_API mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
    chip. MLA_E_INVALID: a CPU or chip that does not exist. */
 typedef struct mla_target_info {
   uint32_t size;
-  int32_t num_workers; /* threads, or SMs that are used (0: no device) */
+  int32_t num_workers; /* threads, or SMs to use (0: no device) */
   char name[64];       /* LLVM's name of the CPU, or the chip of the GPU */
   /* Of a CPU; of a GPU 0. */
   int32_t vector_bits, vector_registers;
@@ -307,7 +310,8 @@ typedef struct mla_spec {
                         symbol; other fields are 0 (target, maxima: any) */
   /* MLIR over %b, %h, %qpos, %kpos (i32) and %score (f32, scaled), ending in
      mla.yield; "(%a: f32, %t: memref<?xf32>) ..." has launch arguments of
-     these names (none of a field of mla_args), see mla_args.named. */
+     these names (none of a field of mla_args; at most 15), see mla_args.named.
+   */
   const char *score_mod;
   const char *mask_mod;
   const char *schedule; /* "#mla.schedule<...>", or null: chosen */
@@ -391,13 +395,17 @@ typedef struct mla_kernel_info {
                           started, "single" or "paired" (clusters of 2 CTAs) */
   char schedule[1024]; /* #mla.schedule */
   char schedule_reason[256];
-  char symbol[128];             /* of the first entry */
-  int32_t num_entries;          /* kernels that a launch starts */
-  int32_t num_workers;          /* SMs, or threads */
+  char symbol[128];    /* of the first entry */
+  int32_t num_entries; /* kernels that a launch starts */
+  int32_t num_workers; /* SMs, or threads, that launches use; of a GPU, at least
+                          the row_blocks of its schedule */
   int32_t threads, ctas_per_sm; /* GPU, of the first entry */
   int64_t shared_bytes;         /* GPU, dynamic, of the first entry */
   uint64_t code_bytes;          /* object code, cubin, or PTX */
-  uint64_t device_bytes;        /* GPU: of a cubin, at least; else 0 */
+  /* GPU: of the device's memory, the cubin and what launch graphs take. Not
+     counted, as the driver does not say: code that it assembles from PTX, and
+     what it keeps for itself. */
+  uint64_t device_bytes;
   double compile_seconds, load_seconds;
   int32_t num_warnings; /* what makes the code slower than it was meant */
   int32_t num_args;     /* of mla_kernel_get_arg */
@@ -540,7 +548,9 @@ typedef struct mla_args {
   int32_t cp_world, cp_rank, cp_interleave;
   mla_tensor cp_global_lens;
   int32_t num_splits; /* 0: automatic */
-  int32_t max_ctas;   /* SMs (host: threads) used at most; 0: all */
+  int32_t max_ctas;   /* SMs (host: threads) to use; 0: all. On a GPU at least
+                         the row_blocks of the kernel's schedule, at most
+                         mla_kernel_info.num_workers */
   const mla_named_arg *named;
   const void *schedule; /* of mla_schedule, or null */
   void *workspace, *sync;

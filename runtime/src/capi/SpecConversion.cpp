@@ -135,7 +135,8 @@ static llvm::Error checkSupported(const mla_spec &spec) {
   return llvm::Error::success();
 }
 
-static constexpr size_t kMostScoreArguments = 128;
+/// Of KernelInfo::kMaxArguments; others are 17 at most.
+static constexpr size_t kMostScoreArguments = 15;
 
 llvm::Error readScoreMod(std::string_view text, Spec &spec) {
   llvm::StringRef rest = llvm::StringRef(text).ltrim();

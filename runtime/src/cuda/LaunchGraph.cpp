@@ -127,6 +127,16 @@ LaunchGraph::~LaunchGraph() {
 
 const Context &LaunchGraph::context() const { return capture->context(); }
 
+/// Graphs for which there is memory that others will hardly miss: they are a
+/// cache, and what is loaded later is not.
+static Expected<size_t> affordableGraphs(const Driver &driver) {
+  size_t free = 0, total = 0;
+  if (Error error =
+          driver.check(driver.call().memGetInfo(&free, &total), "cuMemGetInfo"))
+    return std::move(error);
+  return free / 8 / LaunchGraph::kDeviceBytes;
+}
+
 Expected<std::vector<LaunchGraph>> LaunchGraph::create(ArrayRef<Kernel> kernels,
                                                        size_t most) {
   const Context &context = kernels.front().function->context();
@@ -135,13 +145,19 @@ Expected<std::vector<LaunchGraph>> LaunchGraph::create(ArrayRef<Kernel> kernels,
   if (!scope)
     return scope.takeError();
   RelaxedCaptureScope relaxed(driver);
+  Expected<size_t> affordable = affordableGraphs(driver);
+  if (!affordable)
+    return affordable.takeError();
+  most = std::min(most, *affordable);
+  std::vector<LaunchGraph> made;
+  if (most == 0)
+    return made;
   StreamHandle stream = nullptr;
   if (Error error =
           driver.check(driver.call().streamCreate(&stream, kStreamNonBlocking),
                        "cuStreamCreate"))
     return std::move(error);
   auto capture = std::make_shared<Capture>(kernels);
-  std::vector<LaunchGraph> made;
   Error error = capture->make(stream);
   while (!error && made.size() < most) {
     LaunchGraph graph(capture);

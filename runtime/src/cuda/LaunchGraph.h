@@ -38,8 +38,12 @@ public:
     llvm::ArrayRef<char> bytes = {};
   };
 
-  /// Captures the kernels once, and makes up to `most` graphs of that, at least
-  /// one. Each takes 96 KiB of device memory. Functions must outlive them.
+  /// What each takes of the device's memory.
+  static constexpr size_t kDeviceBytes = 96 << 10;
+
+  /// Captures the kernels once, and makes up to `most` graphs of that, as many
+  /// as fit into an eighth of the memory that is free: perhaps none. Functions
+  /// must outlive them.
   static llvm::Expected<std::vector<LaunchGraph>>
   create(llvm::ArrayRef<Kernel> kernels, size_t most);
   LaunchGraph(LaunchGraph &&other) noexcept;
