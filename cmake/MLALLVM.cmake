@@ -29,6 +29,20 @@ if(NOT LLVM_ENABLE_RTTI)
   message(FATAL_ERROR "mla-jit requires an LLVM built with RTTI, "
     "but ${LLVM_DIR} (${LLVM_PACKAGE_VERSION}) was built without it")
 endif()
+if(MLA_LINK_STATIC)
+  # The exported MLIR targets bring libLLVM.so with them, so the archives are
+  # named as files. lld takes archives in any order and only what is used.
+  file(GLOB MLA_MLIR_ARCHIVES "${LLVM_LIBRARY_DIR}/libMLIR*.a")
+  list(FILTER MLA_MLIR_ARCHIVES EXCLUDE REGEX "MLIR(CAPI|Test)|TestPasses|TestDialect")
+  file(GLOB MLA_LLVM_ARCHIVES "${LLVM_LIBRARY_DIR}/libLLVM*.a")
+  if(NOT MLA_MLIR_ARCHIVES OR NOT MLA_LLVM_ARCHIVES)
+    message(FATAL_ERROR "MLA_LINK_STATIC=ON requires static archives libMLIR*.a and libLLVM*.a, "
+      "but ${LLVM_LIBRARY_DIR} has none of one or both")
+  endif()
+elseif(NOT TARGET MLIR OR NOT TARGET LLVM)
+  message(FATAL_ERROR "MLA_LINK_STATIC=OFF requires the shared libraries libMLIR.so and libLLVM.so, "
+    "but ${LLVM_DIR} (${LLVM_PACKAGE_VERSION}) has none of one or both")
+endif()
 message(STATUS "LLVM/MLIR ${LLVM_PACKAGE_VERSION} in ${LLVM_INSTALL_PREFIX}")
 
 set(MLIR_TABLEGEN_EXE mlir-tblgen)
@@ -44,11 +58,6 @@ include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 add_library(mla-llvm INTERFACE)
 add_library(mla-mlir INTERFACE)
 if(MLA_LINK_STATIC)
-  # The exported MLIR targets bring libLLVM.so with them, so the archives are
-  # named as files. lld takes archives in any order and only what is used.
-  file(GLOB MLA_MLIR_ARCHIVES "${LLVM_LIBRARY_DIR}/libMLIR*.a")
-  list(FILTER MLA_MLIR_ARCHIVES EXCLUDE REGEX "MLIR(CAPI|Test)|TestPasses|TestDialect")
-  file(GLOB MLA_LLVM_ARCHIVES "${LLVM_LIBRARY_DIR}/libLLVM*.a")
   find_library(MLA_ZLIB libz.a REQUIRED)
   find_library(MLA_ZSTD libzstd.a REQUIRED)
   target_link_libraries(mla-llvm INTERFACE ${MLA_LLVM_ARCHIVES} ${MLA_ZLIB} ${MLA_ZSTD} m dl pthread)

@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -76,6 +78,15 @@ other_llvm = "/usr/lib/x86_64-linux-gnu/libLLVM-15.so.1"
 if os.path.exists(other_llvm):
     config.available_features.add("other-llvm")
     config.substitutions.append(("%other_llvm", other_llvm))
+# "%read_only DIR COMMAND": where not even root may write to the directory. Where
+# nobody may mount, as it is; CInterfaceDiskTest then reports what it skips.
+read_only = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+             'mount --bind -o ro "$0" "$0" && ! touch "$0/new" 2> /dev/null && exec "$@"']
+try:
+    subprocess.run([*read_only, config.mla_binary_root, "true"], check=True, capture_output=True)
+except (OSError, subprocess.CalledProcessError):
+    read_only = ["sh", "-c", 'exec "$@"']
+config.substitutions.append((r"%read_only\b", shlex.join(read_only)))
 toolkit = "/usr/local/cuda/bin"
 if shutil.which("ptxas", path=os.environ.get("PATH", "") + os.pathsep + toolkit):
     config.available_features.add("ptxas")

@@ -106,7 +106,7 @@ private:
       return failure("host");
     auto info = describeKernel(module);
     if (!info)
-      return info.takeError();
+      return mla::inStage("host", info.takeError());
     result.info = *info;
     if (stage == Stage::Host)
       return finish(textOf(module));

@@ -14,8 +14,6 @@
 #include "HostKernel.h"
 #include "Processors.h"
 
-#include <thread>
-
 using llvm::createStringError;
 
 namespace mla_jit {
@@ -72,10 +70,8 @@ Engine::State::State(EngineOptions given)
       store(options.cache, options.policy, options.onEvent) {
   if (!isHost())
     return;
-  int threads = options.numWorkers > 0
-                    ? options.numWorkers
-                    : static_cast<int>(std::thread::hardware_concurrency());
-  pool = std::make_shared<WorkerPool>(std::max(threads, 1));
+  pool = std::make_shared<WorkerPool>(
+      options.numWorkers > 0 ? options.numWorkers : usableProcessors());
 }
 
 llvm::Expected<ContextPtr> Engine::State::openDevice() {

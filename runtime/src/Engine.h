@@ -111,8 +111,8 @@ struct Digest;
 
 struct EngineOptions {
   std::string cpu = "native"; ///< host: LLVM's name; "native": this machine's
-  /// Host: threads, 0: one for each core. CUDA: at most so many SMs are used,
-  /// 0: all.
+  /// Host: threads, 0: one for each processor that the process may use. CUDA:
+  /// at most so many SMs are used, 0: all.
   int numWorkers = 0;
   TargetKind target = TargetKind::Host;
   int device = 0; ///< CUDA: the driver's number of the device

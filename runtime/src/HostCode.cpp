@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostCode.h"
+#include "mla/Target/Contained.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -21,9 +22,14 @@ namespace mla_jit {
 
 struct HostCode::State {
   explicit State(std::unique_ptr<orc::ExecutorProcessControl> process)
-      : session(std::move(process)), layer(session) {}
+      : session(std::move(process)), layer(session) {
+    // Which would print it.
+    session.setErrorReporter(
+        [this](Error error) { reported += "\n" + toString(std::move(error)); });
+  }
   ~State() { cantFail(session.endSession()); }
 
+  std::string reported; ///< of the reason why symbols were not found
   orc::ExecutionSession session;
   orc::ObjectLinkingLayer layer;
   std::vector<void *> addresses;
@@ -73,7 +79,9 @@ Expected<HostCode> HostCode::link(StringRef object,
   for (const std::string &symbol : symbols) {
     auto found = state->session.lookup({&library}, symbol);
     if (!found)
-      return found.takeError();
+      return mlir::mla::inStage(
+          "link",
+          createStringError(toString(found.takeError()) + state->reported));
     state->addresses.push_back(found->getAddress().toPtr<void *>());
   }
   return HostCode(std::move(state));

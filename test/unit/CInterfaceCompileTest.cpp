@@ -199,6 +199,78 @@ TEST(CInterfaceCompileTest, FailuresOfTheGPUsCompiler) {
                   {kEightBits, "translate", "arith.truncf"}});
 }
 
+namespace {
+/// A change to the text of a good kernel at a level.
+struct BadText {
+  const char *level, *text, *change;
+  const char *stage, *words; ///< of the failure
+};
+} // namespace
+
+// Between levels no spec fails, but text that was edited may.
+static const BadText kOneNameTwice = {"problem", "(%arg0",
+                                      "(%other: f32 {mla.name = \"q\"}, %arg0",
+                                      "tile", "both 'q'"};
+static const char *const kNoSchedule = "requires an 'mla.schedule'";
+
+static mla::Status compileText(mla::Engine &engine, const std::string &text,
+                               bool isGPU) {
+  if (isGPU) {
+    auto cubin = engine.compile(text.c_str(), "edited", "cubin");
+    return cubin ? mla::Status() : cubin.status();
+  }
+  auto kernel = engine.prepare(text.c_str(), "edited");
+  return kernel ? mla::Status() : kernel.status();
+}
+
+static void expectFailures(mla::Engine engine, const mla_spec &good,
+                           std::initializer_list<BadText> cases) {
+  for (const auto &[level, text, change, stage, words] : cases) {
+    SCOPED_TRACE(change);
+    std::string edited = *engine.compile(good, level);
+    size_t begin = edited.find(text);
+    ASSERT_NE(begin, std::string::npos) << edited;
+    edited.replace(begin, std::strlen(text), change);
+    expectFailure(compileText(engine, edited, good.h_q == 16), stage, words);
+  }
+  mla::Status status = compile(engine, good);
+  EXPECT_TRUE(status) << status.message();
+}
+
+TEST(CInterfaceCompileTest, EditedTextFailsAtEachStageOfTheHost) {
+  auto assembly = [](const std::string &code) {
+    return "llvm.inline_asm has_side_effects \"" + code +
+           "\", \"\" : () -> ()\n    return";
+  };
+  std::string wrong = assembly("no such"), missing = assembly("call missing");
+  expectFailures(
+      engineFor("host"), smallSpec(),
+      {kOneNameTwice,
+       {"tile", "mla.schedule = ", "schedule = ", "host", kNoSchedule},
+       {"host", "return", wrong.c_str(), "codegen", "no such"},
+       {"host", "return", missing.c_str(), "link", "missing"}});
+}
+
+TEST(CInterfaceCompileTest, EditedTextFailsAtEachStageOfAGPU) {
+  auto assembly = [](const std::string &code, const std::string &constraint) {
+    return "%bad = llvm.inline_asm has_side_effects \"" + code + "\", \"" +
+           constraint + "\" : () -> i32\n    llvm.return";
+  };
+  std::string noRegister = assembly("mov.u32 $0, 0;", "=Z"),
+              wrong = assembly("no such $0;", "=r");
+  expectFailures(
+      engineFor("cuda:sm_90a"), gpuSpec(),
+      {kOneNameTwice,
+       {"tile", "mla.schedule = ", "schedule = ", "gpu", kNoSchedule},
+       {"nvvm", "llvm.return", noRegister.c_str(), "codegen",
+        "constraint 'Z'"}});
+  if (!engineFor("cuda:sm_90a").compile(gpuSpec(), "cubin"))
+    GTEST_SKIP() << "requires ptxas, for what it refuses";
+  expectFailures(
+      engineFor("cuda:sm_90a"), gpuSpec(),
+      {{"nvvm", "llvm.return", wrong.c_str(), "assemble", "refused"}});
+}
+
 //===----------------------------------------------------------------------===//
 // What failed is kept
 //===----------------------------------------------------------------------===//

@@ -151,6 +151,7 @@ TEST_F(CInterfaceCudaTest, CodeThatTheDriverRefuses) {
   auto kernel = engine.prepare(gpuSpec());
   ASSERT_FALSE(kernel);
   EXPECT_EQ(kernel.status().code(), MLA_E_COMPILE) << kernel.status().message();
+  EXPECT_STREQ(kernel.status()->stage, "assemble");
   EXPECT_EQ(countersOf(engine).compiles, 1u);
   fake->failures.clear();
   EXPECT_TRUE(engine.prepare(gpuSpec()));
@@ -225,8 +226,16 @@ TEST_F(CInterfaceCudaTest, SharedMemory) {
   EXPECT_NE(message.find(std::to_string(needed - 1)), std::string::npos);
   EXPECT_NE(message.find("got " + std::to_string(needed)), std::string::npos)
       << message;
+  EXPECT_STREQ(refused.status()->stage, "load");
   fake->sharedBytesOptin = static_cast<int>(needed);
-  EXPECT_TRUE(engineOf(0).prepare(gpuSpec()));
+  fake->failures["cuFuncSetAttribute"] = mla_jit::cuda::InvalidValue;
+  mla::Engine fourth = engineOf(0);
+  refused = fourth.prepare(gpuSpec());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.status().code(), MLA_E_DEVICE);
+  EXPECT_STREQ(refused.status()->stage, "load");
+  fake->failures.clear();
+  EXPECT_TRUE(fourth.prepare(gpuSpec()));
 }
 
 // 128 heads are two row blocks that are done side by side.

@@ -95,6 +95,33 @@ TEST(CInterfaceDiskTest, AReadOnlyDisk) {
   EXPECT_EQ(status, 0);
 }
 
+// G1: an archive where not even root may write.
+TEST(CInterfaceDiskTest, AnArchiveOnAReadOnlyDisk) {
+  TemporaryDirectory directory;
+  int status = inChild([&] {
+    if (!mountSmall(directory.path(), "8m"))
+      return kCannotTest;
+    std::string path = directory / "archive";
+    mla_spec archived = smallSpec();
+    archived.h_q = 2;
+    if (!makeEngine().buildArchive({archived}, path.c_str()))
+      return 10;
+    if (!makeReadOnly(directory.path(), "8m"))
+      return kCannotTest;
+    Events events;
+    mla::Engine engine = engineOf(directory / "cache", events);
+    auto archive = engine.openArchive(path.c_str());
+    auto kernel = engine.prepare(archived);
+    if (!archive || !kernel || kernel->info()->origin != MLA_ORIGIN_ARCHIVE ||
+        countersOf(engine).compiles)
+      return 11;
+    return workWithoutDisk(directory / "cache");
+  });
+  if (status == kCannotTest)
+    GTEST_SKIP() << "requires the right to mount";
+  EXPECT_EQ(status, 0);
+}
+
 TEST(CInterfaceDiskTest, ADirectoryThatIsNotWritable) {
   TemporaryDirectory directory;
   ::chmod(directory.path().c_str(), 0755);

@@ -8,8 +8,8 @@
 
 //
 // Many processes, killed processes, many kernels: with the compiler at work.
-// Tests whose name begins with DISABLED_ take minutes: run them by hand, with
-// --gtest_also_run_disabled_tests. Their figures are in docs/c-interface.md.
+// Tests whose name begins with DISABLED_ take minutes: scripts/test.sh --long
+// runs them. Their figures are in docs/c-interface.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,6 +135,24 @@ TEST(CInterfaceProcessTest, DISABLED_ManyProcessesCostNoMoreThanOne20Keys) {
   compareCost(20);
   if (ProcessorQuota quota; quota)
     compareCost(20, &quota);
+}
+
+/// Of an engine that was not given a number, in a process that confined itself.
+template <typename Confine> static int workersOnceConfined(Confine confine) {
+  return inChild([&] {
+    confine();
+    return makeEngine([](mla_engine_options &options) { options.num_sms = 0; })
+        .target()
+        ->num_workers;
+  });
+}
+
+TEST(CInterfaceProcessTest, WorkersAreTheProcessorsThatMayBeUsed) {
+  EXPECT_EQ(workersOnceConfined([] { useProcessor(::sched_getcpu()); }), 1);
+  ProcessorQuota quota;
+  if (!quota)
+    GTEST_SKIP() << "requires the right to make a control group";
+  EXPECT_EQ(workersOnceConfined([&] { EXPECT_TRUE(quota.enter()); }), 1);
 }
 
 //===----------------------------------------------------------------------===//

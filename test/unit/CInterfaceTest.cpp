@@ -58,6 +58,31 @@ TEST(CInterfaceTest, LaunchesInEitherShape) {
   EXPECT_EQ(countersOf(engine).launches, 2u);
 }
 
+// Of each request only the last queries see keys: each one more than the one
+// before.
+TEST(CInterfaceTest, ThousandsOfQueries) {
+  constexpr int kQueries = 4096;
+  mla::Engine engine = makeEngine();
+  auto kernel = engine.prepare(smallSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  SmallStep step(*engine.sizes(smallSpec(), 2, 2 * kQueries), kQueries);
+  std::fill(step.out.begin(), step.out.end(), std::nanf(""));
+  mla::Status status = kernel->launch(step.args);
+  ASSERT_TRUE(status) << status.message();
+  for (int query = 0; query < kQueries; ++query) {
+    int seen = query - (kQueries - 5) + 1; // of the keys 16 to 20
+    ASSERT_NEAR(step.mean(1, query), seen > 0 ? 16 + (seen - 1) / 2.0 : 0, 1e-4)
+        << query;
+  }
+  // Page 2, then the first 4 keys of page 0.
+  EXPECT_NEAR(step.mean(0, kQueries - 1), (16 * 39.5 + 4 * 1.5) / 20, 1e-4);
+  EXPECT_NEAR(step.mean(0, kQueries - 20), 32, 1e-4);
+  EXPECT_EQ(step.mean(0, kQueries - 21), 0);
+  EXPECT_EQ(std::count_if(step.out.begin(), step.out.end(),
+                          [](float value) { return std::isnan(value); }),
+            0);
+}
+
 TEST(CInterfaceTest, LSEOfEitherBaseWithEitherEmptyValue) {
   mla::Engine engine = makeEngine();
   mla_spec spec = smallSpec();

@@ -115,8 +115,8 @@ private:
       ofSub};
   NumberFlag<int64_t> workers{
       "workers",
-      llvm::cl::desc("Threads, or SMs of a GPU; 0: one for each core, all "
-                     "SMs\n(default 0)"),
+      llvm::cl::desc("Threads, or SMs of a GPU; 0: all that may be used\n"
+                     "(default 0)"),
       llvm::cl::value_desc("N"),
       llvm::cl::init(0),
       in,

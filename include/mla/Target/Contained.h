@@ -51,7 +51,8 @@ private:
 /// After any of these the thread is neither unwound nor joined: what `body`
 /// owns leaks, and after a time limit it runs on until its next pass (see
 /// prepareContext). From then on the end of the process waits up to 10 s for
-/// threads of calls. So `body` must own all that it touches, or share its
+/// threads of calls, and a shared library of this code must not be unloaded
+/// (-z nodelete). So `body` must own all that it touches, or share its
 /// ownership; without a time limit it may also refer to the caller's immutable
 /// data. Objects of LLVM and MLIR belong inside it.
 ///

@@ -138,10 +138,11 @@ typedef struct mla_engine_options {
   int32_t device;     /* the driver's number of the GPU */
   const char *target; /* "host" (default), "host:<cpu of LLVM>", "cuda" (the
                          device's chip), "cuda:sm_90a" */
-  int32_t num_sms;    /* SMs (host: threads) to use; 0: all. A kernel of a GPU
-                         that does row blocks side by side takes as many at
-                         least: see mla_kernel_info.num_workers. With a chip and
-                         this, sizes need no driver */
+  int32_t num_sms;    /* SMs (host: threads) to use; 0: all (host: by affinity
+                         and quota). A kernel of a GPU that does row blocks side
+                         by side takes as many at least: see
+                         mla_kernel_info.num_workers. With a chip and this, sizes
+                         need no driver */
   int32_t memory_entries;  /* kernels kept that nobody holds; 0: 64 */
   const char *cache_dir;   /* null: $MLA_JIT_CACHE_DIR, else none; "": none */
   uint64_t cache_bytes;    /* 0: 2 GiB */
