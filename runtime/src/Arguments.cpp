@@ -89,7 +89,21 @@ llvm::Error Arguments::set(std::string_view name, const Tensor &tensor) {
   return index < 0 ? takesNone(name) : setAt(index, tensor);
 }
 
-/// Checks what is compiled in of a tensor.
+/// Whether the bytes between any two elements are a 64-bit number.
+static bool isAddressable(const Tensor &tensor) {
+  double reach = 0;
+  for (int i = 0; i < tensor.rank; ++i)
+    reach += std::abs((static_cast<double>(tensor.shape[i]) - 1) *
+                      static_cast<double>(tensor.stride[i]));
+  return reach * static_cast<double>(byteSize(tensor.dtype)) < 0x1p62;
+}
+
+static bool hasElements(const Tensor &tensor) {
+  return !llvm::is_contained(
+      llvm::ArrayRef(tensor.shape).take_front(tensor.rank), 0);
+}
+
+/// Checks what is compiled in of a tensor, and that it can be at all.
 static llvm::Error checkTensor(const ArgumentInfo &want, const Tensor &tensor) {
   std::string_view name = want.name;
   if (!want.isTensor)
@@ -101,21 +115,31 @@ static llvm::Error checkTensor(const ArgumentInfo &want, const Tensor &tensor) {
   if (tensor.rank != want.rank)
     return invalid(ofArgument(name), "requires rank {0}, but got {1}",
                    want.rank, tensor.describe());
+  uint64_t numbers = 0;
   for (int i = 0; i < want.rank; ++i) {
+    int64_t stride = tensor.stride[i];
+    numbers |= tensor.shape[i] | (stride ^ stride >> 63);
     if (tensor.shape[i] < 0 ||
         (want.shape[i] >= 0 && tensor.shape[i] != want.shape[i]))
       return invalid(
           ofArgument(name), "requires dimension {0} to be {1}, but got {2}", i,
           want.shape[i] >= 0 ? std::to_string(want.shape[i]) : "at least 0",
           tensor.describe());
-    if (want.stride[i] >= 0 && tensor.shape[i] > 1 &&
-        tensor.stride[i] != want.stride[i])
+    if (want.stride[i] >= 0 && tensor.shape[i] > 1 && stride != want.stride[i])
       return invalid(
           ofArgument(name),
           "requires dimension {0} to have stride {1}, but got {2} of {3}", i,
-          want.stride[i], tensor.stride[i], tensor.describe());
+          want.stride[i], stride, tensor.describe());
   }
-  if (!tensor.data && tensor.numElements() && name != "lse")
+  // Nearly all are so small that four products of two are.
+  if (numbers >> 28 && !isAddressable(tensor))
+    return invalid(ofArgument(name),
+                   "requires elements less than 2^62 bytes apart, but got {0} "
+                   "of strides [{1:$[, ]}]",
+                   tensor.describe(),
+                   llvm::make_range(tensor.stride.begin(),
+                                    tensor.stride.begin() + tensor.rank));
+  if (!tensor.data && name != "lse" && hasElements(tensor))
     return invalid(ofArgument(name),
                    "requires memory for {0}, but got a null pointer",
                    tensor.describe());

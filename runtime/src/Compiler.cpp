@@ -311,24 +311,6 @@ private:
 
 } // namespace
 
-static llvm::Expected<TargetInfo> makeTargetInfo(const std::string &cpu) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<mla::MLADialect>();
-  std::string reason;
-  FailureOr<mla::TargetAttr> target =
-      mla::makeHostTarget(&context, cpu, reason);
-  if (failed(target))
-    return invalid(ofOption("cpu"), "{0}", reason);
-  return TargetInfo{target->getCpu().str(),  target->getFeatures().str(),
-                    target->getVectorBits(), target->getVectorRegisters(),
-                    target->getL1Bytes(),    target->getL2Bytes()};
-}
-
-llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
-  return mla::runContainedFor<TargetInfo>(
-      "target", [cpu] { return makeTargetInfo(cpu); });
-}
-
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage) {
   if (!request.chip.empty())

@@ -83,8 +83,15 @@ struct CompileResult {
 llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage);
 
-/// Describes the CPU of that name.
+/// Describes the CPU of that name, or says why kernels are not compiled for it.
 llvm::Expected<TargetInfo> describeTarget(const std::string &cpu);
+
+/// Why kernels are not compiled for a GPU of that chip, if they are not.
+llvm::Error checkChip(const std::string &chip);
+
+/// The fewest queries, at least 1, for which the compiler chooses the same
+/// schedule as for those of the request; these where there is none to choose.
+llvm::Expected<int64_t> fewestQueriesAlike(const CompileRequest &request);
 
 /// The problem that a spec describes, as MLIR text: a function "decode" around
 /// one mla.decode, or "merge" around one mla.merge.

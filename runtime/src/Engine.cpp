@@ -48,19 +48,6 @@ llvm::Expected<Stage> parseStage(std::string_view text) {
       std::string(text) + "'");
 }
 
-static llvm::Error checkStage(TargetKind target, Stage stage) {
-  bool ofHost = stage == Stage::Host || stage == Stage::Assembly ||
-                stage == Stage::Object;
-  bool ofGPU = stage == Stage::GPU || stage == Stage::NVVM ||
-               stage == Stage::PTX || stage == Stage::Cubin ||
-               stage == Stage::Report;
-  if (target == TargetKind::Host ? !ofGPU : !ofHost)
-    return llvm::Error::success();
-  return createStringError(
-      "stage '" + std::string(toString(stage)) + "' requires the target " +
-      (ofGPU ? "cuda, but got host" : "host, but got cuda"));
-}
-
 //===----------------------------------------------------------------------===//
 // Engine
 //===----------------------------------------------------------------------===//
@@ -152,18 +139,23 @@ llvm::Expected<CompileRequest> Engine::State::request(const Spec &spec) {
   if (!text)
     return text.takeError();
   auto made = request(std::move(*text), "spec");
-  if (made) {
-    made->rowLocalSplits = spec.rowLocalSplits;
-    made->queries = spec.queries;
-    made->alignedStrides = spec.alignedStrides;
-    made->sharedPlan = spec.sharedPlan;
-    // Costs as much as some stages, and tests do it for all dataflows.
-    made->verifyProtocol = false;
-  }
+  if (!made)
+    return made.takeError();
+  if (llvm::Error error =
+          isHost() ? hostTarget().takeError() : checkChip(made->chip))
+    return std::move(error);
+  made->rowLocalSplits = spec.rowLocalSplits;
+  made->queries = spec.queries;
+  made->alignedStrides = spec.alignedStrides;
+  made->sharedPlan = spec.sharedPlan;
+  // Costs as much as some stages, and tests do it for all dataflows.
+  made->verifyProtocol = false;
   return made;
 }
 
 ContextPtr Engine::State::deviceIfAny() {
+  if (isHost())
+    return nullptr;
   auto opened = openDeviceOfChip();
   if (opened)
     return *opened;
@@ -191,62 +183,6 @@ ThreadBudget::Share Engine::State::threadsForKernel() {
   return budget.take(compileThreads(), kMostEntries);
 }
 
-llvm::Expected<std::string>
-Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage) {
-  if (!request)
-    return request.takeError();
-  if (llvm::Error error = checkStage(options.target, stage))
-    return std::move(error);
-  bool assembles = stage == Stage::Cubin || stage == Stage::Report;
-  ContextPtr device;
-  if (assembles) {
-    // A device of that chip is welcome where there is no ptxas.
-    AssemblerChoice assembler = chooseAssembler(/*context=*/nullptr);
-    if (!assembler.makesCubin) {
-      device = deviceIfAny();
-      assembler = chooseAssembler(device.get());
-    }
-    request->supportedPTX = assembler.ptxVersion;
-  }
-  auto result = mla_jit::compile(*request, assembles ? Stage::PTX : stage);
-  if (!result)
-    return result.takeError();
-  if (!assembles)
-    return std::move(result->text);
-  auto report = assemble(result->text, *result->info, stage == Stage::Cubin,
-                         device, options.timeLimit);
-  if (!report)
-    return report.takeError();
-  if (stage == Stage::Cubin)
-    return std::move(report->cubin);
-  return describeCode(*report, *result->info);
-}
-
-llvm::Expected<std::unique_ptr<KernelState>>
-Engine::State::load(llvm::Expected<CompileRequest> request) {
-  if (!request)
-    return request.takeError();
-  if (isHost()) {
-    auto compiled = mla_jit::compile(*request, Stage::Object);
-    if (!compiled)
-      return compiled.takeError();
-    return loadHostKernel(std::move(*compiled), pool);
-  }
-  auto opened = openDeviceOfChip();
-  if (!opened)
-    return opened.takeError();
-  if (llvm::Error error = checkAssembler(*opened, /*ptxas=*/""))
-    return std::move(error);
-  request->supportedPTX = (*opened)->driver().ptxVersion();
-  auto share = threadsForKernel();
-  request->entryThreads = share.threads();
-  auto compiled = mla_jit::compile(*request, Stage::PTX);
-  if (!compiled)
-    return compiled.takeError();
-  return loadCudaKernel(std::move(*compiled), *opened, options.numWorkers,
-                        share.threads(), launchGraphs);
-}
-
 Engine::Engine(EngineOptions options)
     : state(std::make_unique<State>(std::move(options))) {}
 
@@ -257,6 +193,8 @@ const EngineOptions &Engine::options() const { return state->options; }
 int Engine::numWorkers() const {
   if (state->isHost())
     return state->pool->size();
+  if (!state->options.chip.empty())
+    return state->options.numWorkers;
   auto opened = state->openDevice();
   if (opened)
     return usedSMs((*opened)->device(), state->options.numWorkers);
@@ -291,32 +229,6 @@ llvm::Expected<DeviceInfo> Engine::device() const {
       device.memoryBytes,
       mlir::mla::isVerifiedAssembler(nameDriversAssembler((*opened)->driver()),
                                      device.chip)};
-}
-
-llvm::Expected<std::string> Engine::compile(const Spec &spec, Stage stage) {
-  return state->compile(state->request(spec), stage);
-}
-
-llvm::Expected<std::string>
-Engine::compile(const std::string &mlir, const std::string &name, Stage stage) {
-  return state->compile(state->request(mlir, name), stage);
-}
-
-llvm::Error Engine::isSupported(const Spec &spec) {
-  auto text = compile(spec, state->isHost() ? Stage::Host : Stage::GPU);
-  return text ? llvm::Error::success() : text.takeError();
-}
-
-llvm::Expected<std::shared_ptr<Kernel>>
-Engine::prepare(const std::string &mlir, const std::string &name) {
-  if (state->store.currentPolicy() == JITPolicy::Forbid)
-    return fail(FailureKind::Forbidden,
-                "the policy forbids to compile, as kernels of MLIR text always "
-                "are");
-  auto kernel = state->load(state->request(mlir, name));
-  if (!kernel)
-    return kernel.takeError();
-  return std::shared_ptr<Kernel>(new Kernel(std::move(*kernel)));
 }
 
 } // namespace mla_jit

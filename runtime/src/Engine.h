@@ -132,6 +132,9 @@ struct EngineOptions {
   /// CUDA: graphs that launches of all kernels keep, see LaunchGraphBudget.
   size_t launchGraphs = 512;
   std::function<void(const EngineEvent &)> onEvent = nullptr;
+  /// A spec as lists for archives have it: ends the message of what the policy
+  /// forbids to compile.
+  std::function<std::string(const Spec &)> listText = nullptr;
 };
 
 /// What an engine compiles for.
@@ -159,7 +162,8 @@ public:
   ~Engine();
 
   const EngineOptions &options() const;
-  /// Threads; of a GPU the SMs that are used, 0 if there is no device.
+  /// Threads; of a GPU the SMs that are used. With a chip the option
+  /// 'numWorkers', which asks no driver; else 0 if there is no device.
   int numWorkers() const;
   /// What is compiled for, or why the option 'cpu' or 'chip' names nothing, or
   /// there is no device to ask for its chip.
@@ -204,7 +208,8 @@ public:
                  int64_t maxSplits, WorkspacePart part = WorkspacePart::All);
   size_t workspaceAlignment() const;
 
-  /// Writes the kernels of these specs to a file; they need no device.
+  /// Writes the kernels of these specs to a file; they need no device, and with
+  /// a chip no driver.
   llvm::Error buildArchive(llvm::ArrayRef<Spec> specs, const std::string &path);
   /// Looks there too from now on, in what was opened last first. `pin`: the
   /// SHA-256 that the file has to have. Requires an archive of this build.

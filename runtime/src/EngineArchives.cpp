@@ -18,15 +18,19 @@
 
 namespace mla_jit {
 
+ContextPtr Engine::State::archivesDevice() {
+  return options.chip.empty() ? deviceIfAny() : nullptr;
+}
+
 llvm::Expected<std::vector<Engine::State::Wanted>>
 Engine::State::findWanted(llvm::ArrayRef<Spec> specs) {
   std::vector<Wanted> wanted;
   for (const auto &[place, spec] : llvm::enumerate(specs)) {
-    auto keys = keysOf(spec);
+    auto keys = makeKeys(spec, archivesDevice().get());
     if (!keys)
       return keys.takeError();
     if (llvm::none_of(wanted, [&](const Wanted &other) {
-          return other.keys->archive == (*keys)->archive;
+          return other.keys.archive == keys->archive;
         }))
       wanted.push_back({place, &spec, std::move(*keys)});
   }
@@ -46,8 +50,9 @@ llvm::Error Engine::State::appendAll(llvm::ArrayRef<Wanted> wanted,
   std::atomic<size_t> next = 0;
   auto work = [&](size_t) {
     for (size_t i = next++; i < wanted.size(); i = next++)
-      entries[i].emplace(store.entry(*wanted[i].keys, [&](const auto &trail) {
-        return compileCode(*wanted[i].spec, trail);
+      entries[i].emplace(store.entry(wanted[i].keys, [&](const auto &trail) {
+        return compileCode(*wanted[i].spec, wanted[i].keys,
+                           archivesDevice().get(), trail);
       }));
   };
   size_t count = std::min(compileThreads(), wanted.size());
@@ -60,7 +65,7 @@ llvm::Error Engine::State::appendAll(llvm::ArrayRef<Wanted> wanted,
   llvm::Error first = llvm::Error::success();
   for (const auto &[what, entry] : llvm::zip(wanted, entries)) {
     if (*entry && !first)
-      first = store.append(builder, *what.keys, **entry);
+      first = store.append(builder, what.keys, **entry);
     else if (!*entry && !first)
       first = nameSpec(what.place, entry->takeError());
     else if (!*entry)

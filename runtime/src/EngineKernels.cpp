@@ -31,23 +31,20 @@ namespace mla_jit {
 //===----------------------------------------------------------------------===//
 
 llvm::Expected<CompileResult>
-Engine::State::compileCode(const Spec &spec,
+Engine::State::compileCode(const Spec &spec, const KernelKeys &keys,
+                           const cuda::Context *device,
                            const std::shared_ptr<CompileTrail> &trail) {
   auto asked = request(spec);
   if (!asked)
     return asked.takeError();
   asked->keepStages = true;
   asked->trail = trail;
-  auto keys = keysOf(spec);
-  if (!keys)
-    return keys.takeError();
   // The archive's key: the same wherever the code is assembled.
   asked->symbol = kernelSymbol(spec, isHost() ? "host" : asked->chip,
-                               (*keys)->archive.digest().hex());
+                               keys.archive.digest().hex());
   if (isHost())
     return mla_jit::compile(*asked, Stage::Object);
-  ContextPtr device = deviceIfAny();
-  AssemblerChoice assembler = chooseAssembler(device.get());
+  AssemblerChoice assembler = chooseAssembler(device);
   asked->supportedPTX = assembler.ptxVersion;
   // A tool assembles one module.
   auto share = threadsForKernel();
@@ -126,9 +123,10 @@ llvm::Expected<std::shared_ptr<Kernel>> Engine::State::obtain(const Spec &spec,
     return keys.takeError();
   if (!mayCompile)
     return store.lookUp(**keys, loader(**keys));
-  return store.obtain(
-      **keys, [&](const auto &trail) { return compileCode(spec, trail); },
-      loader(**keys));
+  auto compile = [&](const std::shared_ptr<CompileTrail> &trail) {
+    return compileCode(spec, **keys, deviceIfAny().get(), trail);
+  };
+  return store.obtain(**keys, compile, loader(**keys));
 }
 
 llvm::Expected<std::shared_ptr<Kernel>> Engine::prepare(const Spec &spec) {
@@ -235,6 +233,10 @@ Engine::describe(const Spec &spec) {
   return state->knownInfos
       .insert_or_assign(std::move(fingerprint), std::move(compiled->info))
       .first->second;
+}
+
+llvm::Error Engine::isSupported(const Spec &spec) {
+  return describe(spec).takeError();
 }
 
 llvm::Expected<size_t> Engine::workspaceBound(const Spec &spec, int64_t batch,

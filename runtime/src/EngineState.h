@@ -39,7 +39,7 @@ struct Engine::State {
   llvm::Expected<ContextPtr> openDevice();
   /// The device, which has to be able to run the code that is compiled.
   llvm::Expected<ContextPtr> openDeviceOfChip();
-  /// The device if there is one that can run the code.
+  /// The device of a GPU if there is one that can run the code.
   ContextPtr deviceIfAny();
   /// The chip to compile for.
   llvm::Expected<std::string> chip();
@@ -60,8 +60,15 @@ struct Engine::State {
 
   llvm::Expected<CompileRequest> request(std::string mlir, std::string name);
   llvm::Expected<CompileRequest> request(const Spec &spec);
+  /// The keys of something where that device assembles, or none.
+  using KeysFor =
+      llvm::function_ref<llvm::Expected<KernelKeys>(const cuda::Context *)>;
+  /// A compilation in the sense of policy, events and counters where the stage
+  /// is machine code. Of text failures are told.
   llvm::Expected<std::string> compile(llvm::Expected<CompileRequest> request,
-                                      Stage stage);
+                                      Stage stage, KeysFor keysFor);
+  llvm::Expected<std::string> makeStage(const CompileRequest &request,
+                                        Stage stage, const ContextPtr &device);
   llvm::Expected<std::unique_ptr<KernelState>>
   load(llvm::Expected<CompileRequest> request);
 
@@ -69,8 +76,20 @@ struct Engine::State {
   // Kernels of specs (EngineKeys.cpp, EngineKernels.cpp, EngineArchives.cpp)
   //===--------------------------------------------------------------------===//
 
-  /// What a spec's kernel depends on, and no more.
+  /// Without what plainly no kernel for it depends on.
   Spec normalised(const Spec &spec) const;
+  /// What a spec's kernel depends on, and no more: equal ones have one kernel.
+  llvm::Expected<Spec> canonical(const Spec &spec);
+  /// With the device that assembles, or null: the tool of this machine does.
+  llvm::Expected<KernelKeys> makeKeys(const Spec &spec,
+                                      const cuda::Context *device);
+  llvm::Expected<KernelKeys> keysOfText(const std::string &mlir,
+                                        const cuda::Context *device);
+  /// Adds the fields that name target and tools.
+  llvm::Expected<KernelKeys> buildKeys(cache::KeyBuilder local,
+                                       cache::KeyBuilder archive,
+                                       const cuda::Context *device);
+  /// The keys of a kernel that is loaded here. Kept.
   llvm::Expected<std::shared_ptr<const KernelKeys>> keysOf(const Spec &spec);
   /// The kernel, if it is in memory. Takes no lock and writes no count that
   /// threads share.
@@ -78,14 +97,14 @@ struct Engine::State {
   /// The kernel, compiled if it has to be and may be.
   llvm::Expected<std::shared_ptr<Kernel>> obtain(const Spec &spec,
                                                  bool mayCompile);
-  /// Adds the fields that name target and tools; false if the tools may turn
-  /// out to be others once a device is there.
-  llvm::Expected<bool> addTarget(cache::KeyBuilder &local,
-                                 cache::KeyBuilder &archive);
-  /// Object code, or PTX and the cubin of a tool where there is no device; and
-  /// every stage on the way.
+  llvm::Error addTarget(cache::KeyBuilder &local, cache::KeyBuilder &archive,
+                        const cuda::Context *device);
+  /// Object code, or PTX and, without a device that assembles, the cubin of a
+  /// tool; and every stage on the way.
   llvm::Expected<CompileResult>
-  compileCode(const Spec &spec, const std::shared_ptr<CompileTrail> &trail);
+  compileCode(const Spec &spec, const KernelKeys &keys,
+              const cuda::Context *device,
+              const std::shared_ptr<CompileTrail> &trail);
   llvm::Expected<std::shared_ptr<Kernel>> loadCode(CompileResult compiled,
                                                    const cache::Entry &entry,
                                                    KernelOrigin origin,
@@ -108,8 +127,11 @@ struct Engine::State {
   struct Wanted {
     size_t place; ///< in the list
     const Spec *spec;
-    std::shared_ptr<const KernelKeys> keys;
+    KernelKeys keys;
   };
+  /// The device that assembles for archives: none where the target has a chip,
+  /// as they need no driver then.
+  ContextPtr archivesDevice();
   /// The kernels of the specs, each once.
   llvm::Expected<std::vector<Wanted>> findWanted(llvm::ArrayRef<Spec> specs);
   /// Makes the entries, on some threads, and then appends them in their order.

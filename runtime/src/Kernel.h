@@ -253,6 +253,9 @@ struct LaunchKey;
 /// Tensors of a workspace: all, those of the plan, or the others.
 enum class WorkspacePart : uint8_t { All, Plan, Others };
 
+/// Bytes of a workspace that no memory has room for.
+inline constexpr size_t kBeyondMemory = SIZE_MAX;
+
 /// Where the code of a kernel came from when it was loaded.
 enum class KernelOrigin : uint8_t { Compiled, Disk, Archive };
 

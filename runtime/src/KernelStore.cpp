@@ -119,8 +119,7 @@ void KernelStore::keepFailed(const KernelKeys &keys, const std::string &stage,
   failure.message += "\nwhat it was given is in " + *path;
 }
 
-/// What a compilation took, stage by stage.
-static std::string describeTimes(const std::vector<StageTime> &times) {
+std::string describeTimes(const std::vector<StageTime> &times) {
   std::string text;
   for (const StageTime &time : times)
     text += llvm::formatv("{0}{1} {2:f1} ms", text.empty() ? "" : ", ",
@@ -131,40 +130,31 @@ static std::string describeTimes(const std::vector<StageTime> &times) {
 
 cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
                                                       Compile &compile) {
-  JITPolicy now = policy;
-  if (now == JITPolicy::Forbid) {
-    ++forbidden;
-    std::string message =
-        "the policy forbids to compile, and the kernel is neither in memory "
-        "nor in an archive nor on disk: key " +
-        keys.local.digest().hex();
-    tell(EngineEvent::Kind::Forbidden, &keys, 0, message);
-    return toCacheError({FailureKind::Forbidden, std::move(message)});
-  }
-  auto start = std::chrono::steady_clock::now();
-  auto trail = std::make_shared<CompileTrail>();
-  auto compiled = compile(trail);
-  auto took = std::chrono::steady_clock::now() - start;
-  double seconds = std::chrono::duration<double>(took).count();
-  compileNanoseconds +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
-  if (!compiled) {
-    ++compileFailures;
-    Failure failure = describeFailure(compiled.takeError());
-    auto [stage, text] = trail->given();
-    keepFailed(keys, stage, text, failure);
-    tell(EngineEvent::Kind::CompileFailed, &keys, seconds, failure.message);
-    return toCacheError(std::move(failure));
-  }
-  ++compiles;
-  bool isLate = now == JITPolicy::Warn;
-  tell(isLate ? EngineEvent::Kind::CompiledLate : EngineEvent::Kind::Compiled,
-       &keys, seconds,
-       std::string("compiled a kernel that was neither in memory nor in an "
-                   "archive nor on disk") +
-           (isLate ? ", where the policy is to have all beforehand: " : ": ") +
-           describeTimes(compiled->times));
-  return makeEntry(*compiled, keys.local, build);
+  Failure refusal = {
+      .message = "and the kernel is neither in memory nor in an archive nor on "
+                 "disk: key " +
+                 keys.local.digest().hex()};
+  if (!keys.listed.empty())
+    refusal.message += ", spec\n" + keys.listed;
+  std::optional<CompileResult> made;
+  llvm::Error error =
+      watch(keys, std::move(refusal), [&]() -> llvm::Expected<std::string> {
+        auto trail = std::make_shared<CompileTrail>();
+        auto compiled = compile(trail);
+        if (!compiled) {
+          Failure failure = describeFailure(compiled.takeError());
+          auto [stage, text] = trail->given();
+          keepFailed(keys, stage, text, failure);
+          return toError(std::move(failure));
+        }
+        made = std::move(*compiled);
+        return "compiled a kernel that was neither in memory nor in an archive "
+               "nor on disk: " +
+               describeTimes(made->times);
+      });
+  if (error)
+    return toCacheError(describeFailure(std::move(error)));
+  return makeEntry(*made, keys.local, build);
 }
 
 cache::Result<KernelStore::Found>

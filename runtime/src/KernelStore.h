@@ -33,7 +33,11 @@ namespace mla_jit {
 /// it is made where there may be no driver, for machines that have one.
 struct KernelKeys {
   cache::CacheKey local, archive;
+  std::string listed; ///< the spec as a list for archives has it, or empty
 };
+
+/// "parse 0.2 ms, tile 1.1 ms": what a compilation took, stage by stage.
+std::string describeTimes(const std::vector<StageTime> &times);
 
 /// Thread-safe. Callbacks run without a lock.
 class KernelStore {
@@ -45,6 +49,9 @@ public:
   /// Loads what was compiled, now or before.
   using Load = llvm::unique_function<llvm::Expected<KernelPtr>(
       CompileResult, const cache::Entry &, KernelOrigin)>;
+
+  /// Does it, and returns what there is to tell.
+  using Compilation = llvm::function_ref<llvm::Expected<std::string>()>;
 
   KernelStore(const CacheOptions &options, JITPolicy policy,
               std::function<void(const EngineEvent &)> onEvent);
@@ -58,6 +65,13 @@ public:
   llvm::Expected<KernelPtr> lookUp(const KernelKeys &keys, Load load);
   /// What would be loaded, compiled if it has to be and the policy lets it.
   llvm::Expected<cache::Entry> entry(const KernelKeys &keys, Compile compile);
+
+  /// A compilation: told of and counted, or, where the policy forbids it,
+  /// refused. `refusal` ends the message of that.
+  llvm::Error watch(const KernelKeys &keys, Failure refusal,
+                    Compilation compile);
+  /// What the policy is not about: a failure is told of, and no more.
+  llvm::Error tellFailure(const KernelKeys &keys, Compilation compile);
 
   /// Nothing if `check` was passed, now or, as the disk knows, before. Other
   /// processes that want to know the same wait for who checks.

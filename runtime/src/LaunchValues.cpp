@@ -11,20 +11,14 @@
 
 namespace mla_jit {
 
-/// No memory is as large, and sums of two do not overflow.
-static constexpr int64_t kMost = int64_t(1) << 61;
+/// What is counted and measured ends there, so that sums of a few do not wrap:
+/// no machine has as many bytes.
+static constexpr int64_t kMost = int64_t(1) << 59;
 
-/// Of numbers that are not negative; at most kMost.
-static int64_t product(int64_t a, int64_t b) {
-  int64_t result;
-  return __builtin_mul_overflow(a, b, &result) ? kMost
-                                               : std::min(result, kMost);
-}
-
-static void addBytes(size_t &bytes, int64_t count, int64_t bytesEach,
-                     size_t alignment) {
-  bytes += llvm::alignToPowerOf2(product(count, bytesEach), alignment);
-  bytes = std::min<size_t>(bytes, kMost);
+static int64_t times(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? kMost
+                                                : std::min(product, kMost);
 }
 
 static int64_t countOf(KernelInfo::Scope scope, int64_t items, int64_t splits,
@@ -33,11 +27,16 @@ static int64_t countOf(KernelInfo::Scope scope, int64_t items, int64_t splits,
   case KernelInfo::Scope::Worker:
     return workers;
   case KernelInfo::Scope::Slot:
-    return splits > 0 ? product(items, splits) : 2 * workers;
+    return splits > 0 ? times(items, splits) : 2 * workers;
   case KernelInfo::Scope::Piece:
-    return product(items, std::max<int64_t>(splits, 1)) + workers;
+    return times(items, std::max<int64_t>(splits, 1)) + workers;
   }
   return 0;
+}
+
+static size_t bytesOf(const KernelInfo::Buffer &buffer, int64_t count,
+                      size_t alignment) {
+  return llvm::alignToPowerOf2(times(count, buffer.bytesEach), alignment);
 }
 
 Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
@@ -62,9 +61,9 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
     int64_t stride = 1;
     for (int dim = buffer.rank - 1; dim >= 0; --dim) {
       tensor.stride[dim] = stride;
-      stride = product(stride, tensor.shape[dim]);
+      stride *= tensor.shape[dim];
     }
-    addBytes(used, tensor.shape[0], buffer.bytesEach, alignment);
+    used += bytesOf(buffer, tensor.shape[0], alignment);
   }
   return workspace;
 }
@@ -74,8 +73,8 @@ size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
                       size_t alignment) {
   // Ragged requests have the most row blocks, see Arguments::maxItems.
   int64_t unit = info.blockM * info.rowBlocks;
-  int64_t units = product(totalQueries, info.group) / unit + batch;
-  int64_t items = product(units, info.rowBlocks * info.kvHeads);
+  int64_t items = times(times(totalQueries, info.group) / unit + batch,
+                        info.rowBlocks * info.kvHeads);
   size_t bytes = 0;
   for (const KernelInfo::Buffer &buffer : info.workspace) {
     if (part != WorkspacePart::All &&
@@ -84,9 +83,9 @@ size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
     int64_t count =
         std::max(countOf(buffer.scope, items, info.defaultSplits, workers),
                  countOf(buffer.scope, items, maxSplits, workers));
-    addBytes(bytes, count, buffer.bytesEach, alignment);
+    bytes += bytesOf(buffer, count, alignment);
   }
-  return bytes;
+  return bytes < static_cast<size_t>(kMost) ? bytes : kBeyondMemory;
 }
 
 const Tensor &LaunchValues::tensor(const KernelInfo::Param &param) const {

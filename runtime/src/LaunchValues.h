@@ -38,7 +38,8 @@ Workspace layOutWorkspace(const KernelInfo &info, const Arguments &arguments,
                           const void *plan = nullptr);
 
 /// Bytes of a part of the workspace for any launch of at most so many requests,
-/// queries in all, splits (0: only automatic ones) and workers.
+/// queries in all, splits (0: only automatic ones) and workers. Grows with
+/// each, up to kBeyondMemory.
 size_t workspaceBound(const KernelInfo &info, WorkspacePart part, int64_t batch,
                       int64_t totalQueries, int64_t maxSplits, int64_t workers,
                       size_t alignment);

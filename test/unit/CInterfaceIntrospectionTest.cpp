@@ -152,15 +152,54 @@ TEST(CInterfaceIntrospectionTest, KernelsOfMLIRText) {
     EXPECT_STREQ(kernel->info()->schedule_reason, "given by the MLIR text");
     EXPECT_STREQ(kernel->info()->digest, "");
   }
-  EXPECT_EQ(events.of(MLA_EVENT_COMPILED).size(), 6u);
+  // The kernels, not the texts.
+  EXPECT_EQ(events.of(MLA_EVENT_COMPILED).size(), 3u);
+  EXPECT_EQ(countersOf(engine).compiles, 3u);
+  EXPECT_GT(countersOf(engine).compile_ns, 0u);
 
   auto bad = engine.prepare("func.func @f(", "decode.mlir");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.status().code(), MLA_E_COMPILE);
   EXPECT_EQ(events.of(MLA_EVENT_COMPILE_FAILED).size(), 1u);
+  EXPECT_EQ(countersOf(engine).compile_failures, 1u);
   ASSERT_TRUE(engine.setPolicy(MLA_POLICY_FORBID));
   EXPECT_EQ(engine.prepare("module {}", "decode.mlir").status().code(),
             MLA_E_FORBIDDEN);
+  EXPECT_EQ(events.of(MLA_EVENT_FORBIDDEN).size(), 1u);
+  EXPECT_EQ(countersOf(engine).forbidden, 1u);
+}
+
+// Machine code is a compilation, a text is none.
+TEST(CInterfaceIntrospectionTest, StagesUnderAPolicy) {
+  static std::vector<std::string> digests;
+  digests.clear();
+  mla::Engine engine = makeEngine([](mla_engine_options &options) {
+    options.log = [](void *, const mla_log *event) {
+      EXPECT_STRNE(event->key, "");
+      digests.push_back(std::to_string(event->event) + event->digest);
+    };
+  });
+  ASSERT_TRUE(engine.compile(smallSpec(), "obj"));
+  ASSERT_TRUE(engine.compile(smallSpec(), "asm"));
+  EXPECT_EQ(countersOf(engine).compiles, 1u);
+  ASSERT_TRUE(engine.setPolicy(MLA_POLICY_FORBID));
+  EXPECT_TRUE(engine.compile(smallSpec(), "asm"));
+  auto refused = engine.compile(smallSpec(), "obj");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.status().code(), MLA_E_FORBIDDEN);
+  EXPECT_EQ(countersOf(engine).forbidden, 1u);
+  mla_spec wrong = smallSpec();
+  wrong.score_mod = "mla.yield %nothing : f32";
+  EXPECT_EQ(engine.compile(wrong, "host").status().code(), MLA_E_COMPILE);
+  EXPECT_EQ(countersOf(engine).compile_failures, 0u);
+
+  ASSERT_TRUE(engine.setPolicy(MLA_POLICY_ALLOW));
+  std::string digest = engine.prepare(smallSpec())->info()->digest;
+  ASSERT_EQ(digests.size(), 4u);
+  EXPECT_EQ(digests[0], std::to_string(MLA_EVENT_COMPILED) + digest);
+  EXPECT_EQ(digests[1], std::to_string(MLA_EVENT_FORBIDDEN) + digest);
+  EXPECT_EQ(digests[2].substr(0, 1), std::to_string(MLA_EVENT_COMPILE_FAILED));
+  EXPECT_EQ(digests[3], digests[0]);
 }
 
 TEST(CInterfaceIntrospectionTest, ArgumentsAreCheckedWithoutALaunch) {

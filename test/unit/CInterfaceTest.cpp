@@ -185,6 +185,20 @@ TEST(CInterfaceTest, BadLaunchesNameTheField) {
       {"k", MLA_E_INVALID, [](mla_args &a) { a.k.stride[3] = 2; }},
       {"table", MLA_E_INVALID, [](mla_args &a) { a.table.shape[0] = 1; }},
       {"out", MLA_E_INVALID, [](mla_args &a) { a.out.shape[0] = -2; }},
+      {"k", MLA_E_INVALID,
+       [](mla_args &a) { a.k.shape[0] = int64_t(1) << 62; }},
+      {"k", MLA_E_INVALID,
+       [](mla_args &a) {
+         a.k.stride[0] = std::numeric_limits<int64_t>::min();
+       }},
+      {"q", MLA_E_INVALID,
+       [](mla_args &a) { a.q.stride[0] = int64_t(1) << 60; }},
+      {"q", MLA_E_INVALID,
+       [](mla_args &a) {
+         a.batch = 1, a.q_len = 2;
+         a.q = tensor(something, MLA_F32, {2, 4, 72});
+         a.q.stride[0] = int64_t(1) << 62;
+       }},
       {"v", MLA_E_INVALID,
        [](mla_args &a) { a.v = tensor(something, MLA_F32, {8}); }},
       {"q_offsets", MLA_E_INVALID,
@@ -196,6 +210,7 @@ TEST(CInterfaceTest, BadLaunchesNameTheField) {
       {"num_splits", MLA_E_INVALID, [](mla_args &a) { a.num_splits = -1; }},
       {"max_ctas", MLA_E_INVALID, [](mla_args &a) { a.max_ctas = -1; }},
       {"window", MLA_E_INVALID, [](mla_args &a) { a.window = 8; }},
+      {"window", MLA_E_INVALID, [](mla_args &a) { a.window = -1; }},
       {"named", MLA_E_INVALID, [](mla_args &a) { a.num_named = 1; }},
       {"flags", MLA_E_INVALID, [](mla_args &a) { a.flags = 64; }},
       {"lse_base", MLA_E_INVALID, [](mla_args &a) { a.lse_base = 10; }},
@@ -347,6 +362,33 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
   ASSERT_FALSE(kernel);
   EXPECT_EQ(kernel.status().code(), MLA_E_COMPILE);
   EXPECT_STREQ(kernel.status()->stage, "parse");
+}
+
+// Of a target that there is: why. A name that says nothing is wrong.
+TEST(CInterfaceTest, TargetsWithoutKernelsSaySo) {
+  struct {
+    const char *target, *field;
+    mla_code code;
+    const char *given;
+  } const kCases[] = {
+      {"cuda:sm_80", "chip", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_80'"},
+      {"cuda:sm_90", "chip", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_90'"},
+      {"cuda:sm_100a", "chip", MLA_E_UNSUPPORTED, "but got 'sm_100a'"},
+      {"cuda:sm_99", "chip", MLA_E_INVALID, "is 'sm_99'"},
+      {"host:x86-64", "cpu", MLA_E_UNSUPPORTED, "AVX2 and FMA, but 'x86-64'"},
+      {"host:nosuch", "cpu", MLA_E_INVALID, "but got 'nosuch'"}};
+  auto problem = makeEngine().compile(smallSpec(), "problem");
+  ASSERT_TRUE(problem) << problem.status().message();
+  for (const auto &[target, field, code, given] : kCases) {
+    mla::Engine engine = makeEngine(
+        [&](mla_engine_options &options) { options.target = target; });
+    mla::Status status = engine.isSupported(smallSpec());
+    EXPECT_EQ(refusal(status, code), field) << target;
+    EXPECT_TRUE(std::strstr(status.message(), given)) << status.message();
+    // Nor of MLIR text.
+    auto tile = engine.compile(problem->c_str(), "decode.mlir", "tile");
+    EXPECT_EQ(tile ? MLA_OK : tile.status().code(), code) << target;
+  }
 }
 
 TEST(CInterfaceTest, BadOptionsNameTheField) {

@@ -1,5 +1,4 @@
-//===- LaunchValuesTest.cpp
-//------------------------------------------------===//
+//===- LaunchValuesTest.cpp -----------------------------------------------===//
 //
 // Part of the mla-jit project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -59,4 +58,22 @@ TEST(LaunchValuesTest, RaggedQueries) {
   llvm::cantFail(arguments.set("seq_lens", Tensor(somewhere, DType::I32, {3})));
   // 7 row blocks: 3 whole pairs, and one that is broken for each request.
   EXPECT_EQ(arguments.maxItems(), (3 + 3) * 2);
+}
+
+// Numbers that no machine has do not wrap.
+TEST(LaunchValuesTest, BoundsGrow) {
+  KernelInfo info = fakeInfo();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  size_t last = 0;
+  for (int64_t batch : {int64_t(1), int64_t(1000), kMost})
+    for (int64_t splits : {int64_t(0), int64_t(3), kMost / 2, kMost}) {
+      size_t bytes = workspaceBound(info, WorkspacePart::All, batch,
+                                    batch * kMost, splits, 132, 256);
+      EXPECT_GE(bytes, splits ? last : 0) << batch << " x " << splits;
+      last = bytes;
+    }
+  EXPECT_EQ(last, kBeyondMemory);
+  EXPECT_LT(
+      workspaceBound(info, WorkspacePart::All, 1000, 1000, 1000, 132, 256),
+      kBeyondMemory);
 }

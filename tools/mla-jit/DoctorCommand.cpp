@@ -162,7 +162,7 @@ Error DoctorCommand::run() {
     return target.takeError();
   bool onGPU = engine.machine().onGPU;
   if (onGPU)
-    line("target", "cuda: {0}, {1} workers", target->name, target->num_workers);
+    line("target", "cuda: {0}, {1} workers", target->name, engine.numWorkers());
   else
     line("target",
          "host: {0}, vectors of {1} bits, {2} registers, L1 {3}, L2 {4}, {5} "

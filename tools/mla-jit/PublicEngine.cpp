@@ -149,7 +149,10 @@ Error PublicEngine::explain(const mla::Status &status) {
 
 int PublicEngine::numWorkers() {
   auto target = engine->target();
-  return target ? target->num_workers : 0;
+  if (!target || target->num_workers)
+    return target ? target->num_workers : 0;
+  auto device = engine->device(); // all of its SMs
+  return device ? device->num_sms : 0;
 }
 
 Expected<mla_target_info> PublicEngine::target() {

@@ -82,7 +82,8 @@ typedef struct mla_status {
   int32_t driver_code; /* CUresult; 0: the driver was not the reason */
   char stage[16];      /* of a compilation, or "" */
   char argument[32];   /* parameter or field that is wrong, or "" */
-  char message[512];   /* what was required and what was given */
+  char message[512];   /* what was required and what was given; as much as fits
+                          (of compilations mla_log.message is whole) */
   char dump_path[256]; /* file with the IR or PTX that the stage of a kernel's
                           compilation failed on, where there is a cache_dir,
                           or "". The last 16 are kept */
@@ -125,11 +126,13 @@ typedef enum {
 /* Valid during the call. */
 typedef struct mla_log {
   uint32_t size;
-  int32_t event;  /* mla_event */
-  double seconds; /* that a compilation took */
-  const char *message;
-  const char *digest; /* of the kernel's key, or "" */
-  const char *key;    /* all that the kernel depends on, or "" */
+  int32_t event;       /* mla_event */
+  double seconds;      /* that a compilation took */
+  const char *message; /* whole, however long. Of MLA_EVENT_FORBIDDEN it ends in
+                          the text of the spec, see mla_spec_to_text: what the
+                          list for mla_archive_build lacks */
+  const char *digest;  /* of the kernel's key, or "" */
+  const char *key;     /* all that the kernel depends on, or "" */
 } mla_log;
 
 /* 0 or null is the default of each field. */
@@ -179,7 +182,7 @@ typedef struct mla_counters {
   uint32_t size, reserved;
   uint64_t memory_hits, memory_misses, evictions;
   uint64_t archive_hits, disk_hits;
-  uint64_t compiles, compile_failures, compile_ns;
+  uint64_t compiles, compile_failures, compile_ns; /* an event for each */
   uint64_t forbidden;
   uint64_t stored, store_failures, damaged; /* on disk */
   uint64_t peer_waits, peer_timeouts;
@@ -196,7 +199,9 @@ MLA_API mla_code mla_engine_trim(mla_engine *engine, uint64_t *unloaded,
    chip. MLA_E_INVALID: a CPU or chip that does not exist. */
 typedef struct mla_target_info {
   uint32_t size;
-  int32_t num_workers; /* threads, or SMs to use (0: no device) */
+  int32_t num_workers; /* threads, or SMs that are used. Target with a chip:
+                          mla_engine_options.num_sms (0: all of a device);
+                          "cuda": 0 if there is no device */
   char name[64];       /* LLVM's name of the CPU, or the chip of the GPU */
   /* Of a CPU; of a GPU 0. */
   int32_t vector_bits, vector_registers;
@@ -288,8 +293,9 @@ typedef enum {
 #define MLA_FEATURE_SHARED_SCHEDULE 4096u
 
 /*
- * A value: two specs of equal fields are the same kernel. The maxima at the end
- * are not compiled in, they size buffers. Strings are read during the call.
+ * A value: two specs of equal fields are the same kernel, and so are two whose
+ * code would be: of other maxima, say. The maxima at the end size buffers, and
+ * max_q_len stands in for `queries`. Strings are read during the call.
  */
 typedef struct mla_spec {
   uint32_t size;
@@ -306,7 +312,9 @@ typedef struct mla_spec {
   int32_t table_dtype, length_dtype; /* I32 (also for MLA_NONE) or I64 */
   uint32_t mask, features;
   int32_t queries;   /* a request is expected to have; any number is right. 0:
-                        max_q_len, at most 16 (1 if that is 0) */
+                        max_q_len, at most 16 (1 if that is 0). On CUDA the
+                        schedule is chosen for it: numbers that lead to the same
+                        one are one kernel. Else it is not compiled in */
   int32_t operation; /* mla_operation. MLA_MERGE takes out_dtype, h_q, d_v and
                         symbol; other fields are 0 (target, maxima: any) */
   /* MLIR over %b, %h, %qpos, %kpos (i32) and %score (f32, scaled), ending in
@@ -333,8 +341,9 @@ MLA_API mla_code mla_spec_to_text(const mla_spec *spec, char *text,
 MLA_API mla_code mla_spec_from_text(mla_engine *engine, const char *text,
                                     mla_spec *spec, mla_status *status);
 
-/* MLA_OK, or the reason why not. Needs no driver where the target has a chip;
-   generates no code. */
+/* MLA_OK, or the reason why not: MLA_E_UNSUPPORTED also of a GPU or CPU without
+   kernels, MLA_E_INVALID of one that does not exist. Needs no driver where the
+   target has a chip; generates no code. */
 MLA_API mla_code mla_is_supported(mla_engine *engine, const mla_spec *spec,
                                   mla_status *status);
 
@@ -346,7 +355,8 @@ typedef struct mla_sizes {
   uint64_t schedule_bytes;  /* of any contents; 0: there is none */
 } mla_sizes;
 /* For launches of at most so many requests and query rows (0: the spec's
-   maxima), and splits up to max_splits. Grow with each. */
+   maxima), and splits up to max_splits. Grow with each, for the same `queries`.
+   UINT64_MAX bytes: more than any memory has; such a launch is refused. */
 MLA_API mla_code mla_sizes_for(mla_engine *engine, const mla_spec *spec,
                                int32_t batch, int32_t total_q, mla_sizes *sizes,
                                mla_status *status);
@@ -370,7 +380,8 @@ MLA_API mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
                                   void *user, mla_status *status);
 /* The kernel of an MLIR module at the problem, tile, host, gpu or nvvm level;
    `name` stands in diagnostics for its file. It is compiled each time, and not
-   kept. What a module of the last three levels says of itself is trusted. */
+   kept: a compilation for policy, counters and events as any other. What a
+   module of the last three levels says of itself is trusted. */
 MLA_API mla_code mla_prepare_mlir(mla_engine *engine, const char *mlir,
                                   const char *name, mla_kernel **kernel,
                                   mla_status *status);
@@ -465,8 +476,10 @@ MLA_API mla_code mla_kernel_get_stage(mla_kernel *kernel, const char *stage,
 /* The text or bytes of a stage, handed to `write` in one call: compiled for
    this alone, neither kept nor loaded, so it needs no device where the target
    has a chip. Stages as of mla_kernel_get_stage, and asm (host), cubin and
-   report (by the device's driver, else by ptxas). A failure that does not fit
-   into `status` is whole in the event of mla_engine_options.log. */
+   report (by ptxas, else by the device's driver).
+   obj, cubin and report take machine code: that is a compilation for policy,
+   counters and events. Text is not, whatever the policy: there is an event only
+   if it fails, in which the message is whole. */
 typedef void (*mla_write)(void *user, const char *content, size_t bytes);
 MLA_API mla_code mla_compile(mla_engine *engine, const mla_spec *spec,
                              const char *stage, mla_write write, void *user,
@@ -543,7 +556,7 @@ typedef struct mla_args {
   mla_tensor indices, topk_lens, extra_k, extra_indices, extra_topk_lens;
   const float *q_scale, *k_scale, *k_rope_scale, *v_scale, *out_scale;
   mla_tensor q_scales, k_scales, sink, mask, mask_indptr, alibi;
-  int32_t window; /* at least 1 where there is MLA_MASK_WINDOW, else 0 */
+  int32_t window; /* of MLA_MASK_WINDOW: keys that a query sees, at least 1 */
   int32_t chunk;
   float softcap;
   int32_t cp_world, cp_rank, cp_interleave;
@@ -610,7 +623,8 @@ MLA_API mla_code mla_merge(mla_kernel *kernel, void *stream,
 |* Archives: kernels made ahead of time
 \*===----------------------------------------------------------------------===*/
 
-/* Needs no device. The file appears whole, or not at all. */
+/* Needs no device, and asks no driver where the target has a chip. ptxas adds
+   machine code where it is found. The file appears whole, or not at all. */
 MLA_API mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
                                    int32_t count, const char *path,
                                    mla_status *status);

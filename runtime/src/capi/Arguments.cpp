@@ -15,6 +15,7 @@
 #include "ArgumentChecks.h"
 #include "Handles.h"
 #include "SpecText.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
@@ -125,7 +126,12 @@ static llvm::Error splitRows(const char *name, Tensor &tensor, int rank,
   }
   tensor.shape[0] = args.batch;
   tensor.shape[1] = args.q_len;
-  tensor.stride[0] = tensor.stride[1] * args.q_len;
+  if (llvm::MulOverflow<int64_t>(tensor.stride[1], args.q_len,
+                                 tensor.stride[0]))
+    return invalid(ofArgument(name),
+                   "requires strides of q_len = {0} rows that are 64-bit "
+                   "numbers, but got {1} for one",
+                   args.q_len, tensor.stride[1]);
   return llvm::Error::success();
 }
 

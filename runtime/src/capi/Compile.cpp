@@ -16,50 +16,21 @@
 #include "SpecText.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <chrono>
-
 using namespace mla_jit;
 using namespace mla_jit::capi;
 
-/// Does what compiles, and tells the engine's log of it.
-static mla_code tellCompilation(const Engine &engine,
-                                const std::string &success, mla_status *status,
-                                llvm::function_ref<llvm::Error()> compile) {
-  EngineEvent event;
-  auto start = std::chrono::steady_clock::now();
-  llvm::Error error = compile();
-  event.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  Failure failure;
-  bool isWrong = bool(error);
-  if (isWrong)
-    failure = describeFailure(std::move(error));
-  event.kind = !isWrong ? EngineEvent::Kind::Compiled
-               : failure.kind == FailureKind::Forbidden
-                   ? EngineEvent::Kind::Forbidden
-                   : EngineEvent::Kind::CompileFailed;
-  event.message = isWrong ? failure.message : success;
-  if (const auto &log = engine.options().onEvent)
-    log(event);
-  return isWrong ? report(status, failure) : succeed(status);
-}
-
 /// Compiles and hands over the result.
 static mla_code
-compileStage(const Engine &engine, const char *stage, mla_write write,
-             void *user, mla_status *status,
+compileStage(const char *stage, mla_write write, void *user, mla_status *status,
              llvm::function_ref<llvm::Expected<std::string>(Stage)> compile) {
   auto parsed = parseStage(stage);
   if (!parsed)
     return report(status, invalid(ofArgument("stage"), parsed.takeError()));
-  std::string content;
-  mla_code code =
-      tellCompilation(engine, std::string("compiled to stage ") + stage, status,
-                      [&] { return compile(*parsed).moveInto(content); });
-  if (code == MLA_OK)
-    write(user, content.data(), content.size());
-  return code;
+  auto content = compile(*parsed);
+  if (!content)
+    return report(status, content.takeError());
+  write(user, content->data(), content->size());
+  return succeed(status);
 }
 
 static llvm::Error requireAll(mla_engine *engine, const char *stage,
@@ -82,9 +53,9 @@ mla_code mla_compile(mla_engine *engine, const mla_spec *spec,
   auto converted = toSpec(*given, engine->shared->target);
   if (!converted)
     return report(status, converted.takeError());
-  return compileStage(
-      engine->engine, stage, write, user, status,
-      [&](Stage to) { return engine->engine.compile(*converted, to); });
+  return compileStage(stage, write, user, status, [&](Stage to) {
+    return engine->engine.compile(*converted, to);
+  });
 } catch (...) {
   return reportException(status);
 }
@@ -97,9 +68,9 @@ mla_code mla_compile_mlir(mla_engine *engine, const char *mlir,
   for (auto [argument, what] : {std::pair{mlir, "mlir"}, {name, "name"}})
     if (llvm::Error error = require(argument, what))
       return report(status, std::move(error));
-  return compileStage(
-      engine->engine, stage, write, user, status,
-      [&](Stage to) { return engine->engine.compile(mlir, name, to); });
+  return compileStage(stage, write, user, status, [&](Stage to) {
+    return engine->engine.compile(mlir, name, to);
+  });
 } catch (...) {
   return reportException(status);
 }
@@ -115,13 +86,11 @@ mla_code mla_prepare_mlir(mla_engine *engine, const char *mlir,
   for (auto [argument, what] : {std::pair{mlir, "mlir"}, {name, "name"}})
     if (llvm::Error error = require(argument, what))
       return report(status, std::move(error));
-  std::shared_ptr<Kernel> made;
-  mla_code code = tellCompilation(
-      engine->engine, "compiled a kernel of MLIR text", status,
-      [&] { return engine->engine.prepare(mlir, name).moveInto(made); });
-  if (code == MLA_OK)
-    *kernel = makeHandle(*engine, std::move(made), "the MLIR text");
-  return code;
+  auto made = engine->engine.prepare(mlir, name);
+  if (!made)
+    return report(status, made.takeError());
+  *kernel = makeHandle(*engine, std::move(*made), "the MLIR text");
+  return succeed(status);
 } catch (...) {
   return reportException(status);
 }

@@ -137,7 +137,7 @@ mla_code mla_is_supported(mla_engine *engine, const mla_spec *spec,
   auto read = readSpec(engine, spec);
   if (!read)
     return report(status, read.takeError());
-  return report(status, engine->engine.describe(read->spec).takeError());
+  return report(status, engine->engine.isSupported(read->spec));
 } catch (...) {
   return reportException(status);
 }

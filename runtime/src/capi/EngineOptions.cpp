@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EngineOptions.h"
+#include "SpecText.h"
 
 #include <cstdlib>
 
@@ -123,6 +124,7 @@ llvm::Expected<EngineOptions> toOptions(const mla_engine_options &given) {
   if (given.peer_wait_ms)
     options.cache.peerWait = std::chrono::milliseconds(given.peer_wait_ms);
   options.onEvent = makeLog(given.log, given.log_user);
+  options.listText = [](const Spec &spec) { return writeSpecText(spec); };
   return options;
 }
 

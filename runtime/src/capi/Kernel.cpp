@@ -43,7 +43,7 @@ static llvm::Error checkBytes(const char *name, uint64_t given,
                               WorkspacePart part) {
   size_t needed =
       kernel.workspaceBound(args.batch, args.total_q, args.num_splits, part);
-  if (given >= needed)
+  if (given >= needed && needed != kBeyondMemory)
     return llvm::Error::success();
   return fail(FailureKind::Workspace, ofArgument(name),
               "requires {0}, but got {1}", needed, given);

@@ -13,22 +13,9 @@
 
 #include "Handles.h"
 #include "ReadSpec.h"
-#include "SpecText.h"
 
 using namespace mla_jit;
 using namespace mla_jit::capi;
-
-/// Where the policy forbids to compile, the message has the spec as text: what
-/// to add to the list that an archive is made of.
-static llvm::Error nameForbidden(llvm::Error error, mla_spec spec) {
-  Failure failure = describeFailure(std::move(error));
-  if (failure.kind == FailureKind::Forbidden) {
-    spec.max_batch = spec.max_total_q = spec.max_q_len = spec.max_splits = 0;
-    spec.max_kv_len = 0;
-    failure.message += ", spec\n" + writeSpecText(spec);
-  }
-  return llvm::make_error<FailureError>(std::move(failure));
-}
 
 /// Of a kernel's schedule, for makeHandle.
 static const char *giverOf(const mla_spec &spec) {
@@ -49,7 +36,7 @@ static mla_code obtain(mla_engine *engine, const mla_spec *spec,
     return report(status, read.takeError());
   auto found = (engine->engine.*function)(read->spec);
   if (!found)
-    return report(status, nameForbidden(found.takeError(), read->given));
+    return report(status, found.takeError());
   *kernel = makeHandle(*engine, std::move(*found), giverOf(read->given));
   return succeed(status);
 }
@@ -91,7 +78,7 @@ mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
     else if (first)
       llvm::consumeError(made[i].takeError());
     else
-      first = nameForbidden(made[i].takeError(), (*read)[i].given);
+      first = made[i].takeError();
   }
   return report(status, std::move(first));
 } catch (...) {

@@ -180,6 +180,13 @@ llvm::Error readScoreMod(std::string_view text, Spec &spec) {
   return llvm::Error::success();
 }
 
+std::string writeScoreMod(const Spec &spec) {
+  std::string text;
+  for (const auto &[name, type] : spec.scoreArguments)
+    text += (text.empty() ? "(%" : ", %") + name + ": " + type;
+  return text.empty() ? spec.scoreBody : text + ") " + spec.scoreBody;
+}
+
 /// Checks what a merge has no use for.
 static llvm::Error checkMergeFields(const mla_spec &spec) {
   struct {
@@ -287,6 +294,49 @@ llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
   if (given.symbol)
     spec.symbol = given.symbol;
   return spec;
+}
+
+std::string writeSpecText(const Spec &from) {
+  auto given = [](const std::string &text) {
+    return text.empty() ? nullptr : text.c_str();
+  };
+  mla_spec spec;
+  MLA_INIT(&spec);
+  spec.out_dtype = fromDType(from.outDType);
+  spec.h_q = static_cast<int32_t>(from.numHeads);
+  spec.d_v = static_cast<int32_t>(from.headDimV);
+  spec.symbol = given(from.symbol);
+  if (from.operation == Operation::Merge) {
+    spec.operation = MLA_MERGE;
+    return writeSpecText(spec);
+  }
+  spec.q_dtype = fromDType(from.qDType);
+  spec.kv_dtype = fromDType(from.kvDType);
+  spec.h_kv = static_cast<int32_t>(from.numKVHeads);
+  spec.d_qk = static_cast<int32_t>(from.headDim);
+  spec.d_rope = static_cast<int32_t>(from.ropeDim);
+  spec.table_kind = from.layout == KVLayout::Dense   ? MLA_TABLE_NONE
+                    : from.layout == KVLayout::Paged ? MLA_TABLE_DENSE
+                                                     : MLA_TABLE_CSR;
+  if (from.layout != KVLayout::Dense)
+    spec.page_size = static_cast<int32_t>(from.pageSize);
+  spec.table_dtype = fromDType(from.tableDType);
+  spec.length_dtype = fromDType(from.lengthDType);
+  spec.mask = from.mask == "none"     ? 0
+              : from.mask == "causal" ? MLA_MASK_CAUSAL
+                                      : MLA_MASK_CAUSAL | MLA_MASK_WINDOW;
+  for (auto [isSet, feature] :
+       {std::pair{from.raggedQ, MLA_FEATURE_RAGGED_Q},
+        {from.tableRows, MLA_FEATURE_TABLE_ROWS},
+        {from.rowLocalSplits, MLA_FEATURE_BATCH_INVARIANT},
+        {!from.alignedStrides, MLA_FEATURE_UNALIGNED},
+        {from.sharedPlan, MLA_FEATURE_SHARED_SCHEDULE}})
+    spec.features |= isSet ? feature : 0;
+  spec.queries = static_cast<int32_t>(from.queries);
+  std::string scoreMod = writeScoreMod(from);
+  spec.score_mod = given(scoreMod);
+  spec.schedule = given(from.schedule);
+  return writeSpecText(spec);
 }
 
 } // namespace mla_jit::capi

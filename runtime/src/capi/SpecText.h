@@ -30,6 +30,8 @@ readSpecText(std::string_view text,
 /// What the engine compiles. An error names the field that is wrong, or that
 /// asks for what no kernel does yet. `target`: the engine's.
 llvm::Expected<Spec> toSpec(const mla_spec &spec, std::string_view target);
+/// Text of a spec whose inverse by toSpec is this one.
+std::string writeSpecText(const Spec &spec);
 /// "bf16" of MLA_BF16; DType::None of what the engine has no tensors of.
 DType toDType(int32_t dtype);
 /// The inverse.
@@ -37,6 +39,8 @@ int32_t fromDType(DType dtype);
 
 /// Takes "(%name: type, ...) body" apart.
 llvm::Error readScoreMod(std::string_view text, Spec &spec);
+/// The inverse.
+std::string writeScoreMod(const Spec &spec);
 
 } // namespace mla_jit::capi
 

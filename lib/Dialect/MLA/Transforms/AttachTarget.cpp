@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -34,17 +35,18 @@ static int64_t cacheBytes(int name, int64_t fallback) {
 }
 
 FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
-                                          std::string &reason) {
+                                          NoTarget &why) {
   constexpr int64_t kL1 = 32 << 10, kL2 = 1 << 20;
   bool native = cpu == "native";
   StringRef name = native ? llvm::sys::getHostCPUName() : cpu;
   SmallVector<StringRef> valid;
   llvm::X86::fillValidCPUArchList(valid, /*Only64Bit=*/true);
   if (!llvm::is_contained(valid, name)) {
-    reason = ("requires an x86-64 CPU that LLVM knows (native, x86-64-v3, "
-              "x86-64-v4, znver4, ...), but got '" +
-              name + "'")
-                 .str();
+    why = {("requires an x86-64 CPU that LLVM knows (native, x86-64-v3, "
+            "x86-64-v4, znver4, ...), but got '" +
+            name + "'")
+               .str(),
+           /*isKnown=*/false};
     return failure();
   }
 
@@ -79,8 +81,9 @@ FailureOr<TargetAttr> mla::makeHostTarget(MLIRContext *context, StringRef cpu,
   bool avx512 = features.lookup("avx512f") && features.lookup("avx512vl");
   bool avx2 = features.lookup("avx2") && features.lookup("fma");
   if (!avx2) {
-    reason =
-        ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str();
+    why = {
+        ("requires a CPU with AVX2 and FMA, but '" + name + "' has not").str(),
+        /*isKnown=*/true};
     return failure();
   }
   return TargetAttr::get(context, StringAttr::get(context, "host"),
@@ -109,22 +112,34 @@ static constexpr Chip kChips[] = {
     {"sm_120a", 101376, 96 << 20, false},
 };
 
-FailureOr<TargetAttr> mla::makeCudaTarget(MLIRContext *context, StringRef chip,
-                                          std::string &reason) {
+static const Chip *findChip(StringRef name) {
+  const Chip *found = llvm::find_if(
+      kChips, [&](const Chip &known) { return known.name == name; });
+  return found == std::end(kChips) ? nullptr : found;
+}
+
+std::optional<NoTarget> mla::whyNoCudaTarget(StringRef chip) {
+  const Chip *found = findChip(chip);
+  if (found && found->lowered)
+    return std::nullopt;
   std::string lowered;
-  const Chip *found = nullptr;
-  for (const Chip &known : kChips) {
+  for (const Chip &known : kChips)
     if (known.lowered)
       lowered += (lowered.empty() ? "" : ", ") + known.name.str();
-    if (known.name == chip)
-      found = &known;
+  return NoTarget{("requires a GPU that kernels can be lowered to (" + lowered +
+                   "), but got " + (found ? "'" : "the unknown '") + chip + "'")
+                      .str(),
+                  /*isKnown=*/found != nullptr};
+}
+
+FailureOr<TargetAttr> mla::makeCudaTarget(MLIRContext *context, StringRef chip,
+                                          NoTarget &why) {
+  if (std::optional<NoTarget> none = whyNoCudaTarget(chip)) {
+    why = std::move(*none);
+    return failure();
   }
-  if (found && found->lowered)
-    return TargetAttr::get(context, chip, found->smemBytes, found->l2Bytes);
-  reason = ("requires a GPU that kernels can be lowered to (" + lowered +
-            "), but got " + (found ? "'" : "the unknown '") + chip + "'")
-               .str();
-  return failure();
+  const Chip *found = findChip(chip);
+  return TargetAttr::get(context, chip, found->smemBytes, found->l2Bytes);
 }
 
 namespace {
@@ -135,13 +150,16 @@ struct AttachTarget : public mla::impl::AttachTargetBase<AttachTarget> {
     ModuleOp module = getOperation();
     if (module->hasAttr(MLADialect::kTarget))
       return;
-    std::string reason;
+    NoTarget why;
     bool isGPU = !chip.empty();
     FailureOr<TargetAttr> target =
-        isGPU ? makeCudaTarget(&getContext(), chip, reason)
-              : makeHostTarget(&getContext(), cpu, reason);
+        isGPU ? makeCudaTarget(&getContext(), chip, why)
+              : makeHostTarget(&getContext(), cpu, why);
     if (failed(target)) {
-      module.emitError(isGPU ? "option 'chip' " : "option 'cpu' ") << reason;
+      InFlightDiagnostic error =
+          module.emitError(isGPU ? "option 'chip' " : "option 'cpu' ");
+      (why.isKnown ? markUnsupported(std::move(error)) : std::move(error))
+          << why.reason;
       return signalPassFailure();
     }
     module->setAttr(MLADialect::kTarget, *target);

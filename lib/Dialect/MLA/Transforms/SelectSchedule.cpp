@@ -28,6 +28,31 @@ struct Candidate {
   double cost;
 };
 
+/// The schedules that can be lowered, the best first; reasons why not of the
+/// others.
+SmallVector<Candidate> rank(DecodeOp op, TargetAttr target,
+                            const LaunchHints &hints,
+                            SmallVectorImpl<std::string> &reasons) {
+  SmallVector<Candidate> candidates;
+  for (const std::unique_ptr<Dataflow> &dataflow : getDataflows()) {
+    if (!dataflow->supportsTarget(target))
+      continue;
+    for (ScheduleAttr schedule : dataflow->enumerate(op, target, hints)) {
+      std::optional<std::string> reason =
+          dataflow->checkProblem(op, target, schedule);
+      if (!reason)
+        candidates.push_back(
+            {schedule, dataflow->cost(op, target, schedule, hints)});
+      else if (!llvm::is_contained(reasons, *reason))
+        reasons.push_back(*reason);
+    }
+  }
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.cost < b.cost;
+  });
+  return candidates;
+}
+
 /// A GPU's schedule with another plan and alignment.
 ScheduleAttr with(ScheduleAttr schedule, PlanPolicy plan, int64_t alignment) {
   return ScheduleAttr::get(
@@ -119,21 +144,8 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
 
   static LogicalResult select(DecodeOp op, TargetAttr target,
                               SplitPolicy policy, const LaunchHints &hints) {
-    SmallVector<Candidate> candidates;
     SmallVector<std::string> reasons;
-    for (const std::unique_ptr<Dataflow> &dataflow : getDataflows()) {
-      if (!dataflow->supportsTarget(target))
-        continue;
-      for (ScheduleAttr schedule : dataflow->enumerate(op, target, hints)) {
-        std::optional<std::string> reason =
-            dataflow->checkProblem(op, target, schedule);
-        if (!reason)
-          candidates.push_back(
-              {schedule, dataflow->cost(op, target, schedule, hints)});
-        else if (!llvm::is_contained(reasons, *reason))
-          reasons.push_back(*reason);
-      }
-    }
+    SmallVector<Candidate> candidates = rank(op, target, hints, reasons);
     if (candidates.empty()) {
       InFlightDiagnostic diag =
           markUnsupported(op.emitOpError("has no schedule for target '"))
@@ -142,9 +154,6 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
         diag << ": " << llvm::join(reasons, "; ");
       return diag;
     }
-    llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
-      return a.cost < b.cost;
-    });
     ScheduleAttr best = candidates.front().schedule.withSplit(policy);
     if (hints.alignedStrides && best.isGPU())
       best = with(best, best.getPlan(), kRowAlignment);
@@ -165,3 +174,17 @@ struct SelectSchedule : public mla::impl::SelectScheduleBase<SelectSchedule> {
 };
 
 } // namespace
+
+int64_t mla::fewestQueriesAlike(DecodeOp op, TargetAttr target,
+                                const LaunchHints &hints) {
+  auto choose = [&](int64_t queries) {
+    SmallVector<std::string> reasons;
+    auto ranked = rank(op, target, {queries, hints.alignedStrides}, reasons);
+    return ranked.empty() ? ScheduleAttr() : ranked.front().schedule;
+  };
+  ScheduleAttr chosen = choose(hints.queries);
+  int64_t queries = 1;
+  while (queries < hints.queries && choose(queries) != chosen)
+    ++queries;
+  return queries;
+}

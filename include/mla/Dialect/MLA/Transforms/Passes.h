@@ -19,21 +19,37 @@
 
 namespace mlir::mla {
 
+struct LaunchHints;
+
 #define GEN_PASS_DECL
 #include "mla/Dialect/MLA/Transforms/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "mla/Dialect/MLA/Transforms/Passes.h.inc"
 
-/// Describes a CPU by LLVM's name of it, or "native". Fails with a reason for a
-/// name that is unknown or not of this machine's architecture.
-FailureOr<TargetAttr> makeHostTarget(MLIRContext *context, StringRef cpu,
-                                     std::string &reason);
+/// Why there is no target of some name.
+struct NoTarget {
+  std::string reason; ///< what is required, and what was given
+  bool isKnown;       ///< a CPU or GPU that there is, but no lowering to it
+};
 
-/// Describes a GPU by its architecture, as in sm_90a. Fails with a reason for
-/// one that is unknown or that no dataflow can be lowered to.
+/// Describes a CPU by LLVM's name of it, or "native": it has to be of this
+/// machine's architecture.
+FailureOr<TargetAttr> makeHostTarget(MLIRContext *context, StringRef cpu,
+                                     NoTarget &why);
+
+/// Nothing for a GPU that dataflows are lowered to.
+std::optional<NoTarget> whyNoCudaTarget(StringRef chip);
+
+/// Describes a GPU by its architecture, as in sm_90a: dataflows have to be
+/// lowered to it.
 FailureOr<TargetAttr> makeCudaTarget(MLIRContext *context, StringRef chip,
-                                     std::string &reason);
+                                     NoTarget &why);
+
+/// The fewest queries of a request for which the same schedule is chosen as for
+/// those of the hints.
+int64_t fewestQueriesAlike(DecodeOp op, TargetAttr target,
+                           const LaunchHints &hints);
 
 /// Names of the arguments that passes add to entries.
 namespace argument_names {
