@@ -9,10 +9,15 @@
 #include "mla/Target/PtxReport.h"
 #include "mla/Target/Contained.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 using namespace mlir;
 using namespace mlir::mla;
@@ -32,15 +37,26 @@ static constexpr std::chrono::seconds kDisassemblyLimit(60);
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A directory that goes with all that is in it.
+/// A directory that goes with all that is in it. Not LLVM's, which asks the
+/// environment where.
 class TemporaryDirectory {
 public:
-  static llvm::Expected<TemporaryDirectory> create() {
+  static llvm::Expected<TemporaryDirectory>
+  create(const std::vector<std::string> &places) {
     TemporaryDirectory directory;
-    if (std::error_code error =
-            llvm::sys::fs::createUniqueDirectory("mla-ptx", directory.path))
-      return createStringError(error, "cannot create a temporary directory");
-    return directory;
+    std::error_code error;
+    for (const std::string &place : places) {
+      directory.path = place;
+      llvm::sys::path::append(directory.path, "mla-ptx-XXXXXX");
+      if (::mkdtemp(const_cast<char *>(directory.path.c_str())))
+        return directory;
+      error = {errno, std::generic_category()};
+      directory.path.clear();
+    }
+    return createStringError(error,
+                             "requires a directory for temporary files, but " +
+                                 llvm::join(places, " and ") +
+                                 " cannot be written: " + error.message());
   }
   TemporaryDirectory(TemporaryDirectory &&other)
       : path(std::exchange(other.path, {})) {}
@@ -85,45 +101,59 @@ static unsigned versionOfPTX(llvm::StringRef ptx) {
   return major * 10 + minor;
 }
 
+/// Whether the tables of an ELF file, which are at its end, are there.
+static bool isWhole(llvm::StringRef image) {
+  llvm::ELF::Elf64_Ehdr header;
+  if (image.size() < sizeof(header))
+    return false;
+  std::memcpy(&header, image.data(), sizeof(header));
+  return image.starts_with(llvm::ELF::ElfMagic) &&
+         header.e_shoff + header.e_shnum * header.e_shentsize <= image.size() &&
+         header.e_phoff + header.e_phnum * header.e_phentsize <= image.size();
+}
+
 static llvm::Expected<PtxReport> runAssembler(llvm::StringRef ptx,
                                               const GPUChip &chip,
+                                              const Assembler &assembler,
                                               const AssembleOptions &options) {
-  auto assembler = findAssembler(options.assembler);
-  if (!assembler)
-    return assembler.takeError();
   for (const AssemblerDefect &defect :
-       findDefects(assembler->version, options.defects))
+       findDefects(assembler.version, options.defects))
     if (defect.denied)
-      return createStringError(assembler->path + " of release " +
-                               assembler->release +
+      return createStringError(assembler.path + " of release " +
+                               assembler.release +
                                " is not to be used: " + defect.text);
   unsigned version = versionOfPTX(ptx);
-  if (version > assembler->ptxVersion)
+  if (version > assembler.ptxVersion)
     return createStringError("the module is PTX " + formatPTXVersion(version) +
-                             ", but " + assembler->path + " of release " +
-                             assembler->release + " supports up to PTX " +
-                             formatPTXVersion(assembler->ptxVersion));
-  auto directory = TemporaryDirectory::create();
+                             ", but " + assembler.path + " of release " +
+                             assembler.release + " supports up to PTX " +
+                             formatPTXVersion(assembler.ptxVersion));
+  auto directory = TemporaryDirectory::create(options.scratch);
   if (!directory)
     return directory.takeError();
   std::string input = directory->file("module.ptx");
   std::string output = directory->file("module.cubin");
   if (llvm::Error error = writeFile(input, ptx))
     return std::move(error);
-  auto result = runTool(assembler->path,
+  auto result = runTool(assembler.path,
                         {"-v", "-arch=" + chip.name.str(), input, "-o", output},
                         options.timeLimit);
   if (!result)
     return result.takeError();
-  if (result->status != 0)
+  if (result->status.value_or(0) != 0)
     return createStringError("ptxas refused the module:\n" + result->output);
   auto cubin = llvm::MemoryBuffer::getFile(output);
   if (!cubin)
-    return createStringError(cubin.getError(), "ptxas left no cubin");
+    return createStringError(cubin.getError(),
+                             "ptxas left no cubin\n" + result->output);
+  // Without a status the cubin itself has to say that it is right.
+  if (!result->status && !isWhole((*cubin)->getBuffer()))
+    return createStringError("ptxas left a part of a cubin\n" + result->output);
 
   PtxReport report;
   report.cubin = (*cubin)->getBuffer().str();
-  report.release = assembler->release;
+  report.release = assembler.release;
+  report.assembler = assembler.path;
   report.log = result->output;
   parseAssemblerLog(report.log, report);
   return report;
@@ -131,14 +161,12 @@ static llvm::Expected<PtxReport> runAssembler(llvm::StringRef ptx,
 
 llvm::Expected<PtxReport> mla::assemble(llvm::StringRef ptx,
                                         const GPUChip &chip,
+                                        const Assembler &assembler,
                                         const AssembleOptions &options) {
-  auto report = runAssembler(ptx, chip, options);
+  auto report = runAssembler(ptx, chip, assembler, options);
   if (report)
     return report;
-  llvm::Error error = report.takeError();
-  if (error.isA<ToolNotFound>())
-    return std::move(error);
-  return inStage("assemble", std::move(error));
+  return inStage("assemble", report.takeError());
 }
 
 /// The N of "N bytes spill stores", given "bytes spill stores".
@@ -248,22 +276,27 @@ SassCounts mla::parseSass(llvm::StringRef text) {
   return counts;
 }
 
-llvm::Expected<SassCounts> mla::countSass(llvm::StringRef cubin) {
-  auto tool = findTool({"nvdisasm", "cuobjdump"});
+llvm::Expected<SassCounts> mla::countSass(const PtxReport &report) {
+  if (report.cubin.empty() || report.assembler.empty())
+    return llvm::make_error<ToolNotFound>("no cubin of ptxas");
+  llvm::StringRef programs = llvm::sys::path::parent_path(report.assembler);
+  auto nvdisasm = llvm::sys::findProgramByName("nvdisasm", {programs});
+  auto tool = nvdisasm ? nvdisasm
+                       : llvm::sys::findProgramByName("cuobjdump", {programs});
   if (!tool)
-    return tool.takeError();
-  auto directory = TemporaryDirectory::create();
+    return llvm::make_error<ToolNotFound>(
+        "nvdisasm or cuobjdump not found in " + programs.str());
+  auto directory = TemporaryDirectory::create(AssembleOptions().scratch);
   if (!directory)
     return directory.takeError();
   std::string input = directory->file("module.cubin");
-  if (llvm::Error error = writeFile(input, cubin))
+  if (llvm::Error error = writeFile(input, report.cubin))
     return std::move(error);
-  bool isNvdisasm = llvm::sys::path::filename(*tool) == "nvdisasm";
   auto result =
-      runTool(*tool, {isNvdisasm ? "-c" : "-sass", input}, kDisassemblyLimit);
+      runTool(*tool, {nvdisasm ? "-c" : "-sass", input}, kDisassemblyLimit);
   if (!result)
     return result.takeError();
-  if (result->status != 0)
+  if (result->status.value_or(0) != 0)
     return createStringError("stage 'disassemble': " + *tool + " failed:\n" +
                              result->output);
   return parseSass(result->output);

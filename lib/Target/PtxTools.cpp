@@ -11,18 +11,25 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mla/Target/Contained.h"
 #include "mla/Target/PtxReport.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using llvm::createStringError;
@@ -32,7 +39,7 @@ static constexpr llvm::StringLiteral kToolkit = "/usr/local/cuda/bin";
 char mla::ToolNotFound::ID;
 
 void mla::ToolNotFound::log(llvm::raw_ostream &stream) const {
-  stream << names << " not found in PATH or " << kToolkit;
+  stream << message;
 }
 
 std::error_code mla::ToolNotFound::convertToErrorCode() const {
@@ -48,44 +55,68 @@ mla::findTool(llvm::ArrayRef<llvm::StringRef> names) {
       return *path;
   }
   return llvm::make_error<ToolNotFound>(
-      llvm::join(names.begin(), names.end(), " or "));
+      llvm::join(names.begin(), names.end(), " or ") +
+      " not found in PATH or " + kToolkit.str());
 }
 
-llvm::Expected<mla::ToolResult>
-mla::runTool(llvm::StringRef path, llvm::ArrayRef<std::string> arguments,
-             std::chrono::milliseconds timeLimit) {
-  llvm::SmallString<128> log;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("mla-tool", "log", log))
-    return createStringError(error, "cannot create a temporary file");
-  llvm::FileRemover remover(log);
+static std::error_code errorCode(int number) {
+  return {number, std::generic_category()};
+}
 
-  llvm::SmallVector<llvm::StringRef> argv = {path};
-  argv.append(arguments.begin(), arguments.end());
-  std::optional<llvm::StringRef> redirects[] = {"", log.str(), log.str()};
-  std::string message;
-  bool failed = false;
+/// Starts a program that reads nothing and writes to `log`. It may wait for
+/// programs of its own, also where this process ignores SIGCHLD.
+static llvm::Expected<pid_t> startTool(const std::string &path,
+                                       llvm::ArrayRef<std::string> arguments,
+                                       int log) {
+  llvm::SmallVector<char *> argv = {const_cast<char *>(path.c_str())};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  // In this order: `log` may be 0 where the process has closed that.
+  posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, log, STDERR_FILENO);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                   0);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGCHLD);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t process = 0;
+  int error = ::posix_spawn(&process, path.c_str(), &files, &attributes,
+                            argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error)
+    return createStringError(errorCode(error),
+                             "cannot start " + path + ": " + ::strerror(error));
+  return process;
+}
+
+/// The status of waitpid; nothing if the program has ended, but somebody else
+/// was told how.
+static llvm::Expected<std::optional<int>>
+waitForTool(const std::string &path, pid_t process,
+            std::chrono::milliseconds timeLimit) {
   auto start = std::chrono::steady_clock::now();
-  llvm::sys::ProcessInfo process = llvm::sys::ExecuteNoWait(
-      path, argv, std::nullopt, redirects, 0, &message, &failed);
-  if (failed)
-    return createStringError("cannot start " + path + ": " + message);
-
   // Polled: LLVM's wait with a time limit takes SIGALRM from the process, and
   // one that does not block leaves its handler there.
-  int status = 0;
   for (auto pause = std::chrono::milliseconds(1);;
        pause = std::min(2 * pause, std::chrono::milliseconds(8))) {
-    pid_t ended = ::waitpid(process.Pid, &status, WNOHANG);
-    if (ended == process.Pid)
-      break;
-    if (ended < 0 && errno != EINTR)
-      return createStringError(std::error_code(errno, std::generic_category()),
-                               "cannot wait for " + path);
+    int status = 0;
+    pid_t ended = ::waitpid(process, &status, WNOHANG);
+    if (ended == process)
+      return status;
+    if (ended < 0 && errno == ECHILD)
+      return std::nullopt;
     if (timeLimit.count() > 0 &&
         std::chrono::steady_clock::now() - start > timeLimit) {
-      ::kill(process.Pid, SIGKILL);
-      ::waitpid(process.Pid, &status, 0);
+      ::kill(process, SIGKILL);
+      ::waitpid(process, &status, 0);
       return createStringError(std::make_error_code(std::errc::timed_out),
                                path +
                                    " was not done within the time limit of " +
@@ -93,15 +124,37 @@ mla::runTool(llvm::StringRef path, llvm::ArrayRef<std::string> arguments,
     }
     std::this_thread::sleep_for(pause);
   }
-  if (!WIFEXITED(status))
+}
+
+llvm::Expected<mla::ToolResult>
+mla::runTool(llvm::StringRef name, llvm::ArrayRef<std::string> arguments,
+             std::chrono::milliseconds timeLimit) {
+  std::string path = name.str();
+  int log = ::memfd_create("mla-tool", MFD_CLOEXEC);
+  if (log < 0)
+    return createStringError(errorCode(errno),
+                             "no memory for what " + path +
+                                 " prints: " + ::strerror(errno));
+  auto close = llvm::make_scope_exit([&] { ::close(log); });
+  auto process = startTool(path, arguments, log);
+  if (!process)
+    return process.takeError();
+  auto status = waitForTool(path, *process, timeLimit);
+  if (!status)
+    return status.takeError();
+  if (*status && !WIFEXITED(**status))
     return createStringError(path + " failed: ended by signal " +
-                             llvm::Twine(WTERMSIG(status)) + ", " +
-                             ::strsignal(WTERMSIG(status)));
-  auto buffer = llvm::MemoryBuffer::getFile(log);
+                             llvm::Twine(WTERMSIG(**status)) + ", " +
+                             ::strsignal(WTERMSIG(**status)));
+  auto buffer = llvm::MemoryBuffer::getOpenFile(log, path, /*FileSize=*/-1);
   if (!buffer)
     return createStringError(buffer.getError(),
                              "cannot read what " + path + " printed");
-  return ToolResult{WEXITSTATUS(status), (*buffer)->getBuffer().str()};
+  ToolResult result;
+  if (*status)
+    result.status = WEXITSTATUS(**status);
+  result.output = (*buffer)->getBuffer().str();
+  return result;
 }
 
 unsigned mla::ptxVersionOfRelease(llvm::StringRef release) {
@@ -120,25 +173,60 @@ unsigned mla::ptxVersionOfRelease(llvm::StringRef release) {
   return 0;
 }
 
-llvm::Expected<mla::Assembler> mla::findAssembler(llvm::StringRef path) {
-  Assembler assembler{path.str(), {}, {}, 0};
-  if (path.empty()) {
-    auto found = findTool({"ptxas"});
-    if (!found)
-      return found.takeError();
-    assembler.path = *found;
-  }
-  auto result =
-      runTool(assembler.path, {"--version"}, std::chrono::seconds(10));
+static llvm::Expected<mla::Assembler> readVersion(llvm::StringRef path) {
+  auto result = mla::runTool(path, {"--version"}, std::chrono::seconds(10));
   if (!result)
     return result.takeError();
+  if (result->status.value_or(0) != 0)
+    return createStringError(llvm::formatv("{0} --version failed: exit status "
+                                           "{1}\n{2}",
+                                           path, *result->status,
+                                           result->output));
   // "Cuda compilation tools, release 13.0, V13.0.88"
   llvm::StringRef text = result->output;
+  mla::Assembler assembler;
+  assembler.path = path.str();
   assembler.release = text.split("release ").second.split(',').first.str();
-  assembler.version = parseAssemblerVersion(text.split(", V").second);
-  assembler.ptxVersion = ptxVersionOfRelease(assembler.release);
-  if (!assembler.ptxVersion)
-    return createStringError(assembler.path +
-                             " does not say of which known release it is");
+  assembler.version = mla::parseAssemblerVersion(text.split(", V").second);
+  assembler.ptxVersion = mla::ptxVersionOfRelease(assembler.release);
+  if (!assembler.ptxVersion || assembler.version == mla::AssemblerVersion() ||
+      assembler.version.patch == mla::kUnknownPatch)
+    return createStringError(path + " --version printed '" +
+                             text.trim().take_back(200) + "'");
   return assembler;
+}
+
+llvm::Expected<mla::Assembler> mla::askAssembler(llvm::StringRef path) {
+  std::error_code access =
+      llvm::sys::fs::access(path, llvm::sys::fs::AccessMode::Exist);
+  if (access == std::errc::no_such_file_or_directory ||
+      access == std::errc::not_a_directory)
+    return llvm::make_error<ToolNotFound>("there is no " + path.str());
+  auto assembler = readVersion(path);
+  if (assembler)
+    return assembler;
+  std::error_code code;
+  std::string why;
+  llvm::handleAllErrors(assembler.takeError(),
+                        [&](const llvm::ErrorInfoBase &error) {
+                          code = error.convertToErrorCode();
+                          why = error.message();
+                        });
+  return inStage("assemble",
+                 createStringError(code, "requires a ptxas that says which "
+                                         "known release it is, but " +
+                                             why));
+}
+
+llvm::Expected<mla::Assembler> mla::findAssembler() {
+  auto path = findTool({"ptxas"});
+  if (!path)
+    return path.takeError();
+  return askAssembler(*path);
+}
+
+std::string mla::nameOf(const Assembler &assembler) {
+  const AssemblerVersion &version = assembler.version;
+  return llvm::formatv("ptxas {0}.{1}.{2}", version.major, version.minor,
+                       version.patch);
 }

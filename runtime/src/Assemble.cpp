@@ -8,6 +8,7 @@
 
 #include "Assemble.h"
 #include "EntryLibraries.h"
+#include "Failure.h"
 #include "cuda/Link.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,34 +47,49 @@ void addLoaded(PtxReport &report, llvm::ArrayRef<FunctionPtr> functions) {
   }
 }
 
-AssemblerChoice chooseAssembler(const cuda::Context *context) {
-  if (context)
-    return {"driver " + cuda::versionText(context->driver().version()),
-            static_cast<unsigned>(context->driver().ptxVersion()),
-            /*makesCubin=*/false};
-  auto assembler = mlir::mla::findAssembler();
-  if (assembler)
-    return {"ptxas " + assembler->release, assembler->ptxVersion,
-            /*makesCubin=*/true};
-  llvm::consumeError(assembler.takeError());
-  return {"none"};
+static constexpr llvm::StringLiteral kDefaultPtxas =
+    "/usr/local/cuda/bin/ptxas";
+
+llvm::Expected<AssemblerChoice> chooseAssembler(const cuda::Context *context,
+                                                const EngineOptions &options) {
+  AssemblerChoice choice;
+  if (context) {
+    choice.name = "driver " + cuda::versionText(context->driver().version());
+    choice.ptxVersion = static_cast<unsigned>(context->driver().ptxVersion());
+    return choice;
+  }
+  if (options.ptxas && options.ptxas->empty())
+    return choice;
+  auto ptxas = mlir::mla::askAssembler(options.ptxas ? *options.ptxas
+                                                     : kDefaultPtxas.str());
+  if (!ptxas) {
+    llvm::Error error = ptxas.takeError();
+    if (!error.isA<mlir::mla::ToolNotFound>())
+      return std::move(error);
+    if (options.ptxas)
+      return invalid(ofOption("ptxas"), std::move(error));
+    llvm::consumeError(std::move(error));
+    return choice;
+  }
+  choice.name = mlir::mla::nameOf(*ptxas);
+  choice.ptxVersion = ptxas->ptxVersion;
+  choice.ptxas = std::move(*ptxas);
+  return choice;
+}
+
+mlir::mla::AssembleOptions assembleOptions(const EngineOptions &options) {
+  mlir::mla::AssembleOptions assembling;
+  assembling.timeLimit = options.timeLimit;
+  if (options.cache.mode == CacheMode::ReadWrite &&
+      !options.cache.directory.empty())
+    assembling.scratch.push_back(options.cache.directory);
+  return assembling;
 }
 
 std::string nameDriversAssembler(const cuda::Driver &driver) {
   return driver.release().empty()
              ? "driver of CUDA " + cuda::versionText(driver.version())
              : "driver " + driver.release();
-}
-
-std::string namePtxas() {
-  auto assembler = mlir::mla::findAssembler();
-  if (!assembler) {
-    llvm::consumeError(assembler.takeError());
-    return "";
-  }
-  const mlir::mla::AssemblerVersion &version = assembler->version;
-  return llvm::formatv("ptxas {0}.{1}.{2}", version.major, version.minor,
-                       version.patch);
 }
 
 /// The driver's linker assembles for linking with other code, where setmaxnreg
@@ -119,30 +135,31 @@ assembleByDriver(const std::string &ptx, const KernelInfo &info,
                     : loadByDriver(context, ptx, info);
 }
 
-llvm::Expected<PtxReport>
-assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
-         const std::shared_ptr<const cuda::Context> &context,
-         std::chrono::milliseconds timeLimit) {
+llvm::Expected<PtxReport> assembleByPtxas(const std::string &ptx,
+                                          const KernelInfo &info,
+                                          const mlir::mla::Assembler &ptxas,
+                                          const EngineOptions &options) {
   auto gpu = mlir::mla::findGPUChip(info.chip);
   if (!gpu)
     return gpu.takeError();
-  mlir::mla::AssembleOptions options;
-  options.timeLimit = timeLimit;
-  auto report = mlir::mla::assemble(ptx, *gpu, options);
-  if (report)
-    return report;
-  llvm::Error error = report.takeError();
-  if (!error.isA<mlir::mla::ToolNotFound>())
-    return std::move(error);
-  if (context) {
-    llvm::consumeError(std::move(error));
+  return mlir::mla::assemble(ptx, *gpu, ptxas, assembleOptions(options));
+}
+
+llvm::Expected<PtxReport>
+assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
+         const AssemblerChoice &assembler,
+         const std::shared_ptr<const cuda::Context> &context,
+         const EngineOptions &options) {
+  if (assembler.ptxas)
+    return assembleByPtxas(ptx, info, *assembler.ptxas, options);
+  if (context)
     return assembleByDriver(ptx, info, needsCubin, context);
-  }
   return createStringError(
       "stage 'cubin': requires an assembler: either a CUDA driver with a "
       "device of " +
       info.chip + ", or ptxas of a CUDA toolkit, but " +
-      llvm::toString(std::move(error)));
+      (options.ptxas ? "the option 'ptxas' names none"
+                     : "there is no " + kDefaultPtxas.str()));
 }
 
 llvm::Expected<std::string> describeCode(const PtxReport &report,
@@ -150,9 +167,9 @@ llvm::Expected<std::string> describeCode(const PtxReport &report,
                                          bool withInstructions) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  bool hasCode = withInstructions && !report.cubin.empty();
-  auto sass = hasCode ? mlir::mla::countSass(report.cubin)
-                      : llvm::make_error<mlir::mla::ToolNotFound>("cubin");
+  auto sass = withInstructions
+                  ? mlir::mla::countSass(report)
+                  : llvm::make_error<mlir::mla::ToolNotFound>("not asked for");
   if (sass) {
     mlir::mla::printReport(stream, report, &*sass);
   } else {

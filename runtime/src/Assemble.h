@@ -23,17 +23,21 @@ namespace mla_jit {
 /// What assembles a kernel: the driver, as it loads PTX; else ptxas, whose
 /// cubin can be kept; or nothing that is known yet.
 struct AssemblerChoice {
-  std::string name;        ///< "driver 13.0", "ptxas 12.8", "none"
-  unsigned ptxVersion = 0; ///< 10 x the newest that it reads; 0: not known
-  bool makesCubin = false;
+  std::string name = "none"; ///< "driver 13.0", "ptxas 12.8.93"
+  unsigned ptxVersion = 0;   ///< 10 x the newest that it reads; 0: not known
+  std::optional<mlir::mla::Assembler> ptxas = std::nullopt;
 };
-AssemblerChoice chooseAssembler(const cuda::Context *context);
+/// The driver of the context, if there is one; else the ptxas of the options,
+/// if it is there. An error if it is and does not say its version, or if it is
+/// not and was asked for by name.
+llvm::Expected<AssemblerChoice> chooseAssembler(const cuda::Context *context,
+                                                const EngineOptions &options);
+/// Limits and places of ptxas.
+mlir::mla::AssembleOptions assembleOptions(const EngineOptions &options);
 
 /// With all that is known of its version: "driver 580.159.04", or "driver of
 /// CUDA 13.0" where no more is known.
 std::string nameDriversAssembler(const cuda::Driver &driver);
-/// "ptxas 13.0.88"; empty where there is none.
-std::string namePtxas();
 
 /// Adds what functions are known to take as they are loaded, whose log may be
 /// empty: the driver keeps code in a cache of its own.
@@ -48,13 +52,18 @@ assembleByDriver(const std::string &ptx, const KernelInfo &info,
                  bool needsCubin,
                  const std::shared_ptr<const cuda::Context> &context);
 
-/// For people, who want to see machine code: by ptxas where there is one, else
+llvm::Expected<mlir::mla::PtxReport>
+assembleByPtxas(const std::string &ptx, const KernelInfo &info,
+                const mlir::mla::Assembler &ptxas,
+                const EngineOptions &options);
+/// For people, who want to see machine code: by ptxas if that was chosen, else
 /// by the driver if there is a context (of the chip), else an error that says
-/// how to get either. The time limit is of ptxas.
+/// how to get either.
 llvm::Expected<mlir::mla::PtxReport>
 assemble(const std::string &ptx, const KernelInfo &info, bool needsCubin,
+         const AssemblerChoice &assembler,
          const std::shared_ptr<const cuda::Context> &context,
-         std::chrono::milliseconds timeLimit);
+         const EngineOptions &options);
 
 /// What the driver's assembler says, without the code.
 mlir::mla::PtxReport reportOfDriver(const cuda::Context &context,

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mla_jit {
@@ -78,7 +79,8 @@ struct CacheOptions {
   std::chrono::milliseconds peerWait = std::chrono::seconds(60);
 };
 
-/// What an engine tells of itself, from any thread and without a lock.
+/// What an engine tells of itself: on the thread of the call that it is of, at
+/// its end, without a lock.
 struct EngineEvent {
   enum class Kind {
     Compiled,
@@ -126,6 +128,9 @@ struct EngineOptions {
   /// Kernels of prepareMany, and CUDA: entries of a kernel, that are compiled
   /// at once; 0: one for each processor that we may use.
   int compileThreads = 0;
+  /// CUDA: path of the assembler that makes cubins where there is no device;
+  /// empty: none. Without a value it is the toolkit's, if that is there.
+  std::optional<std::string> ptxas = {};
   SelfCheck selfCheck = SelfCheck::Unverified; ///< CUDA
   /// Of each decode of a self-check: code that is wrong may never end.
   std::chrono::milliseconds selfCheckLimit = std::chrono::seconds(10);
@@ -180,7 +185,8 @@ public:
   std::vector<llvm::Expected<std::shared_ptr<Kernel>>>
   prepareMany(llvm::ArrayRef<Spec> specs,
               llvm::function_ref<bool(size_t done)> progress);
-  /// The same as prepare, but never compiles nor waits for who does.
+  /// The same as prepare, but never compiles the kernel nor waits for who does:
+  /// NotFound.
   llvm::Expected<std::shared_ptr<Kernel>> lookUp(const Spec &spec);
   /// The same for MLIR text at the problem, tile, host, gpu or nvvm level;
   /// `name` is for messages. Always compiled, so not where the policy forbids

@@ -47,13 +47,16 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage,
   if (llvm::Error error = checkStage(options.target, stage))
     return std::move(error);
   ContextPtr device;
+  AssemblerChoice assembler;
   if (assembles(stage)) {
     // A device of that chip is welcome where there is no ptxas.
-    AssemblerChoice assembler = chooseAssembler(/*context=*/nullptr);
-    if (!assembler.makesCubin) {
-      device = deviceIfAny();
-      assembler = chooseAssembler(device.get());
-    }
+    if (llvm::Error error =
+            chooseAssembler(/*context=*/nullptr, options).moveInto(assembler))
+      return std::move(error);
+    if (!assembler.ptxas && (device = deviceIfAny()))
+      if (llvm::Error error =
+              chooseAssembler(device.get(), options).moveInto(assembler))
+        return std::move(error);
     request->supportedPTX = assembler.ptxVersion;
   }
   auto keys = keysFor(device.get());
@@ -62,7 +65,7 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage,
   std::string name(toString(stage)), content;
   auto make = [&]() -> llvm::Expected<std::string> {
     if (llvm::Error error =
-            makeStage(*request, stage, device).moveInto(content))
+            makeStage(*request, stage, assembler, device).moveInto(content))
       return std::move(error);
     return "compiled to stage '" + name + "', which is not kept";
   };
@@ -80,6 +83,7 @@ Engine::State::compile(llvm::Expected<CompileRequest> request, Stage stage,
 
 llvm::Expected<std::string>
 Engine::State::makeStage(const CompileRequest &request, Stage stage,
+                         const AssemblerChoice &assembler,
                          const ContextPtr &device) {
   auto result =
       mla_jit::compile(request, assembles(stage) ? Stage::PTX : stage);
@@ -88,7 +92,7 @@ Engine::State::makeStage(const CompileRequest &request, Stage stage,
   if (!assembles(stage))
     return std::move(result->text);
   auto report = assemble(result->text, *result->info, stage == Stage::Cubin,
-                         device, options.timeLimit);
+                         assembler, device, options);
   if (!report)
     return report.takeError();
   if (stage == Stage::Cubin)

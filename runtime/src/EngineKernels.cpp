@@ -44,18 +44,20 @@ Engine::State::compileCode(const Spec &spec, const KernelKeys &keys,
                                keys.archive.digest().hex());
   if (isHost())
     return mla_jit::compile(*asked, Stage::Object);
-  AssemblerChoice assembler = chooseAssembler(device);
-  asked->supportedPTX = assembler.ptxVersion;
+  auto assembler = chooseAssembler(device, options);
+  if (!assembler)
+    return assembler.takeError();
+  asked->supportedPTX = assembler->ptxVersion;
   // A tool assembles one module.
   auto share = threadsForKernel();
-  asked->entryThreads = assembler.makesCubin ? 0 : share.threads();
+  asked->entryThreads = assembler->ptxas ? 0 : share.threads();
   auto compiled = mla_jit::compile(*asked, Stage::PTX);
-  if (!compiled || !assembler.makesCubin)
+  if (!compiled || !assembler->ptxas)
     return compiled;
   trail->reach(toString(Stage::PTX), compiled->text);
   auto start = std::chrono::steady_clock::now();
-  auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
-                         /*context=*/nullptr, options.timeLimit);
+  auto report = assembleByPtxas(compiled->text, *compiled->info,
+                                *assembler->ptxas, options);
   if (!report)
     return report.takeError();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -68,39 +70,70 @@ Engine::State::compileCode(const Spec &spec, const KernelKeys &keys,
   compiled->stages.emplace_back(toString(Stage::Report),
                                 std::move(*description));
   compiled->cubin = std::move(report->cubin);
-  compiled->assembler = namePtxas();
+  compiled->assembler = assembler->name;
   return compiled;
+}
+
+llvm::Expected<std::unique_ptr<KernelState>>
+Engine::State::loadOnDevice(CompileResult compiled, const cache::Entry &entry,
+                            const KernelKeys &keys) {
+  auto opened = openDeviceOfChip();
+  if (!opened)
+    return opened.takeError();
+  auto load =
+      [&](CompileResult code) -> llvm::Expected<std::unique_ptr<KernelState>> {
+    if (llvm::Error error = checkAssembler(*opened, code.assembler))
+      return std::move(error);
+    return loadCudaKernel(std::move(code), *opened, options.numWorkers,
+                          threadsForKernel().threads(), launchGraphs);
+  };
+  if (compiled.cubin.empty())
+    return load(std::move(compiled));
+
+  std::string name = "the cubin of " + compiled.assembler + " for " +
+                     compiled.info->chip + " cannot be loaded by " +
+                     nameDriversAssembler((*opened)->driver()) + ": ";
+  auto loaded = load(std::move(compiled));
+  if (loaded)
+    return loaded;
+  Failure refusal = describeFailure(loaded.takeError());
+  if (refusal.kind != FailureKind::Compile)
+    return toError(std::move(refusal));
+  refusal.message = name + refusal.message;
+  auto ptx = readEntry(entry);
+  if (!ptx)
+    return ptx.takeError();
+  ptx->cubin.clear();
+  ptx->assembler.clear();
+  loaded = load(std::move(*ptx));
+  if (loaded) {
+    store.tell(EngineEvent::Kind::CacheWarning, &keys, 0,
+               refusal.message + ": it has assembled the PTX beside it");
+    return loaded;
+  }
+  refusal.message +=
+      "\nand the PTX beside it: " + llvm::toString(loaded.takeError());
+  return toError(std::move(refusal));
 }
 
 llvm::Expected<std::shared_ptr<Kernel>>
 Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
-                        KernelOrigin origin, const std::string &digest) {
-  llvm::Expected<std::unique_ptr<KernelState>> loaded = nullptr;
-  if (isHost()) {
-    loaded = loadHostKernel(std::move(compiled), pool);
-  } else {
-    auto opened = openDeviceOfChip();
-    if (!opened)
-      return opened.takeError();
-    if (llvm::Error error = checkAssembler(*opened, compiled.assembler))
-      return std::move(error);
-    loaded = loadCudaKernel(std::move(compiled), *opened, options.numWorkers,
-                            threadsForKernel().threads(), launchGraphs);
-  }
+                        KernelOrigin origin, const KernelKeys &keys) {
+  auto loaded = isHost() ? loadHostKernel(std::move(compiled), pool)
+                         : loadOnDevice(std::move(compiled), entry, keys);
   if (!loaded)
     return loaded.takeError();
   (*loaded)->entry = entry;
   (*loaded)->origin = origin;
-  (*loaded)->digest = digest;
+  (*loaded)->digest = keys.local.digest().hex();
   (*loaded)->plans = plans;
   return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));
 }
 
 KernelStore::Load Engine::State::loader(const KernelKeys &keys) {
-  return [this, digest = keys.local.digest().hex()](CompileResult compiled,
-                                                    const cache::Entry &entry,
-                                                    KernelOrigin origin) {
-    return loadCode(std::move(compiled), entry, origin, digest);
+  return [this, &keys](CompileResult compiled, const cache::Entry &entry,
+                       KernelOrigin origin) {
+    return loadCode(std::move(compiled), entry, origin, keys);
   };
 }
 

@@ -67,11 +67,13 @@ llvm::Error Engine::State::addTarget(cache::KeyBuilder &local,
   auto compiledFor = chip();
   if (!compiledFor)
     return compiledFor.takeError();
-  AssemblerChoice assembler = chooseAssembler(device);
+  auto assembler = chooseAssembler(device, options);
+  if (!assembler)
+    return assembler.takeError();
   both("target", "cuda");
   both("chip", *compiledFor);
-  local.add("assembler", assembler.name);
-  local.add("ptx", std::to_string(assembler.ptxVersion));
+  local.add("assembler", assembler->name);
+  local.add("ptx", std::to_string(assembler->ptxVersion));
   return llvm::Error::success();
 }
 

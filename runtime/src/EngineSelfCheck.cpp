@@ -144,20 +144,20 @@ static void keepForever(std::shared_ptr<void> object) {
 
 llvm::Expected<std::shared_ptr<Kernel>>
 Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
-                         bool byPtxas) {
+                         const std::optional<mlir::mla::Assembler> &ptxas) {
   auto asked = request(spec);
   if (!asked)
     return asked.takeError();
-  asked->supportedPTX = byPtxas ? chooseAssembler(nullptr).ptxVersion
-                                : device->driver().ptxVersion();
+  asked->supportedPTX =
+      ptxas ? ptxas->ptxVersion : device->driver().ptxVersion();
   auto share = threadsForKernel();
-  asked->entryThreads = byPtxas ? 0 : share.threads();
+  asked->entryThreads = ptxas ? 0 : share.threads();
   auto compiled = mla_jit::compile(*asked, Stage::PTX);
   if (!compiled)
     return compiled.takeError();
-  if (byPtxas) {
-    auto report = assemble(compiled->text, *compiled->info, /*needsCubin=*/true,
-                           /*context=*/nullptr, options.timeLimit);
+  if (ptxas) {
+    auto report =
+        assembleByPtxas(compiled->text, *compiled->info, *ptxas, options);
     if (!report)
       return report.takeError();
     compiled->cubin = std::move(report->cubin);
@@ -170,16 +170,16 @@ Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
   return std::shared_ptr<Kernel>(new Kernel(std::move(*loaded)));
 }
 
-llvm::Error Engine::State::runCheck(const ContextPtr &device,
-                                    const std::string &assembler,
-                                    bool byPtxas) {
+llvm::Error
+Engine::State::runCheck(const ContextPtr &device, const std::string &assembler,
+                        const std::optional<mlir::mla::Assembler> &ptxas) {
   // Of each dataflow one, with partial results and without.
   const KnownAnswer answers[] = {{16, 2}, {128, 1}};
   constexpr size_t kCount = std::size(answers);
   std::array<std::optional<llvm::Expected<std::shared_ptr<Kernel>>>, kCount>
       kernels;
   runSideBySide(kCount, compileThreads(), [&](size_t i) {
-    kernels[i].emplace(loadCheck(answers[i].spec, device, byPtxas));
+    kernels[i].emplace(loadCheck(answers[i].spec, device, ptxas));
   });
   llvm::Error first = llvm::Error::success();
   for (auto &kernel : kernels) {
@@ -249,16 +249,6 @@ llvm::Error Engine::State::checkAssembler(const ContextPtr &device,
        mlir::mla::isVerifiedAssembler(name, chip)))
     return llvm::Error::success();
 
-  std::lock_guard lock(checkMutex);
-  if (auto known = checked.find(name); known != checked.end())
-    return known->second ? toError(*known->second) : llvm::Error::success();
-  auto skip = [&](const char *why) {
-    checked[name] = std::nullopt;
-    store.tell(EngineEvent::Kind::SelfCheck, nullptr, 0,
-               "the assembler " + name + ", which this library was not " +
-                   "verified with, is used without a self-check: " + why);
-    return llvm::Error::success();
-  };
   cache::KeyBuilder builder;
   auto key = builder.add("self-check", "1")
                  .add("assembler", name)
@@ -268,32 +258,62 @@ llvm::Error Engine::State::checkAssembler(const ContextPtr &device,
                  .build();
   if (!key)
     return fail(FailureKind::Invalid, key.error().message);
-  if (!ptxas.empty() && namePtxas() != ptxas && !store.isRemembered(*key))
-    return skip("it is not on this machine");
-  if (store.currentPolicy() == JITPolicy::Forbid && !store.isRemembered(*key))
+  KernelStore::Silence silence(store);
+  auto verdict = verdicts.getOrMake(
+      *key, [&]() -> cache::Result<std::shared_ptr<Verdict>> {
+        auto judged = judge(device, name, !ptxas.empty(), *key);
+        if (!judged)
+          return toCacheError(describeFailure(judged.takeError()));
+        return std::make_shared<Verdict>(std::move(*judged));
+      });
+  if (!verdict)
+    return toError(verdict.error());
+  const Verdict &known = **verdict;
+  return known ? toError(*known) : llvm::Error::success();
+}
+
+llvm::Expected<Engine::State::Verdict>
+Engine::State::judge(const ContextPtr &device, const std::string &name,
+                     bool isPtxas, const cache::CacheKey &key) {
+  auto tell = [&](double seconds, std::string message) {
+    store.tell(EngineEvent::Kind::SelfCheck, nullptr, seconds,
+               std::move(message));
+  };
+  std::string what =
+      "the assembler " + name + ", which this library was not verified with, ";
+  auto skip = [&](const std::string &why) -> Verdict {
+    tell(0, what + "is used without a self-check: " + why);
+    return std::nullopt;
+  };
+  bool isRemembered = store.isRemembered(key);
+  std::optional<mlir::mla::Assembler> ptxas;
+  if (isPtxas && !isRemembered) {
+    auto found = chooseAssembler(/*context=*/nullptr, options);
+    if (!found)
+      return skip(llvm::toString(found.takeError()));
+    if (found->name != name)
+      return skip("it is not on this machine");
+    ptxas = std::move(found->ptxas);
+  }
+  if (store.currentPolicy() == JITPolicy::Forbid && !isRemembered)
     return skip("the policy forbids to compile");
-  llvm::Error error = store.once(*key, [&] {
+  llvm::Error error = store.once(key, [&] {
     auto start = std::chrono::steady_clock::now();
-    llvm::Error failure = runCheck(device, name, !ptxas.empty());
+    llvm::Error failure = runCheck(device, name, ptxas);
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - start;
     if (!failure)
-      store.tell(EngineEvent::Kind::SelfCheck, nullptr, took.count(),
-                 "the assembler " + name + ", which this library was not " +
-                     "verified with, made right code for " + chip);
+      tell(took.count(), what + "made right code for " + device->device().chip);
     return failure;
   });
-  if (!error) {
-    checked[name] = std::nullopt;
-    return error;
-  }
-  // A device that is lost or full says nothing of the assembler.
+  if (!error)
+    return std::nullopt;
   Failure failure = describeFailure(std::move(error));
-  if (failure.kind == FailureKind::Device && !failure.driverCode) {
-    store.tell(EngineEvent::Kind::SelfCheck, nullptr, 0, failure.message);
-    checked[name] = failure;
-  }
-  return toError(std::move(failure));
+  // A device that is lost or full says nothing of the assembler.
+  if (failure.kind != FailureKind::Device || failure.driverCode)
+    return toError(std::move(failure));
+  tell(0, failure.message);
+  return failure;
 }
 
 } // namespace mla_jit

@@ -17,14 +17,16 @@
 #include "SideBySide.h"
 #include "WorkerPool.h"
 #include "cuda/Device.h"
+#include "mla/Target/PtxReport.h"
 
-#include <map>
 #include <mutex>
 #include <unordered_map>
 
 namespace mla_jit {
 
 using ContextPtr = std::shared_ptr<const cuda::Context>;
+
+struct AssemblerChoice;
 
 struct Engine::State {
   explicit State(EngineOptions given);
@@ -68,7 +70,9 @@ struct Engine::State {
   llvm::Expected<std::string> compile(llvm::Expected<CompileRequest> request,
                                       Stage stage, KeysFor keysFor);
   llvm::Expected<std::string> makeStage(const CompileRequest &request,
-                                        Stage stage, const ContextPtr &device);
+                                        Stage stage,
+                                        const AssemblerChoice &assembler,
+                                        const ContextPtr &device);
   llvm::Expected<std::unique_ptr<KernelState>>
   load(llvm::Expected<CompileRequest> request);
 
@@ -108,7 +112,12 @@ struct Engine::State {
   llvm::Expected<std::shared_ptr<Kernel>> loadCode(CompileResult compiled,
                                                    const cache::Entry &entry,
                                                    KernelOrigin origin,
-                                                   const std::string &digest);
+                                                   const KernelKeys &keys);
+  /// Loads a cubin; where the driver refuses it, the PTX that it was made of.
+  llvm::Expected<std::unique_ptr<KernelState>>
+  loadOnDevice(CompileResult compiled, const cache::Entry &entry,
+               const KernelKeys &keys);
+
   //===--------------------------------------------------------------------===//
   // Assemblers that nobody has verified (EngineSelfCheck.cpp)
   //===--------------------------------------------------------------------===//
@@ -117,11 +126,20 @@ struct Engine::State {
   /// used on the device: it is denied, or failed the self-check.
   llvm::Error checkAssembler(const ContextPtr &device,
                              const std::string &ptxas);
+  /// Why an assembler is not to be used, if it is not.
+  using Verdict = std::optional<Failure>;
+  /// Errors say nothing of the assembler.
+  llvm::Expected<Verdict> judge(const ContextPtr &device,
+                                const std::string &name, bool isPtxas,
+                                const cache::CacheKey &key);
+  /// `ptxas`: what assembles; else the driver does.
   llvm::Error runCheck(const ContextPtr &device, const std::string &assembler,
-                       bool byPtxas);
+                       const std::optional<mlir::mla::Assembler> &ptxas);
   llvm::Expected<std::shared_ptr<Kernel>>
-  loadCheck(const Spec &spec, const ContextPtr &device, bool byPtxas);
+  loadCheck(const Spec &spec, const ContextPtr &device,
+            const std::optional<mlir::mla::Assembler> &ptxas);
 
+  /// The keys have to live as long.
   KernelStore::Load loader(const KernelKeys &keys);
 
   struct Wanted {
@@ -150,9 +168,8 @@ struct Engine::State {
   std::atomic<const cuda::Context *> usable = nullptr;
   ThreadBudget budget;            // of threads that compile
   std::optional<TargetInfo> host; // from the first need on
-  std::mutex checkMutex;
-  /// By assembler: why it is not to be used, if it is not.
-  std::map<std::string, std::optional<Failure>> checked;
+  /// By assembler; whoever needs one that is being found waits for it.
+  cache::MemoryCache<Verdict> verdicts{/*capacity=*/16};
 
   /// Specs of which is remembered what was worked out; past it, that begins
   /// anew. To work it out again takes as long as some tens of hits.

@@ -13,18 +13,45 @@
 
 namespace mla_jit {
 
-static cache::Error toCacheError(Failure failure) {
+cache::Error toCacheError(Failure failure) {
   std::string message = failure.message;
   return {cache::ErrorKind::Failed, std::move(message), 0,
           std::make_shared<const Failure>(std::move(failure))};
 }
 
-/// A failure that another caller asked for by asking for less: it is no answer
-/// to who may compile.
-static bool isRefusal(const cache::Error &error) {
-  const auto *failure = static_cast<const Failure *>(error.cause.get());
-  return failure && (failure->kind == FailureKind::NotFound ||
-                     failure->kind == FailureKind::Forbidden);
+static const Failure *failureOf(const cache::Error &error) {
+  return static_cast<const Failure *>(error.cause.get());
+}
+
+llvm::Error toError(const cache::Error &error) {
+  if (const Failure *failure = failureOf(error))
+    return toError(*failure);
+  return fail(error.kind == cache::ErrorKind::NoMemory
+                  ? FailureKind::OutOfMemory
+                  : FailureKind::Compile,
+              error.message);
+}
+
+static bool isOf(const cache::Error &error, FailureKind kind) {
+  const Failure *failure = failureOf(error);
+  return failure && failure->kind == kind;
+}
+
+/// That a kernel would have to be compiled, and why.
+static Failure missing(const KernelKeys &keys, const Failure *refused) {
+  std::string digest = keys.local.digest().hex();
+  if (!refused)
+    return {.kind = FailureKind::NotFound,
+            .message = "the kernel is neither in memory nor in an archive nor "
+                       "on disk: key " +
+                       digest};
+  Failure failure = *refused;
+  failure.kind = FailureKind::NotFound;
+  failure.message = "the kernel that is there cannot be loaded (key " + digest +
+                    "): " + failure.message;
+  if (failure.stage.empty())
+    failure.stage = "load";
+  return failure;
 }
 
 KernelStore::KernelStore(const CacheOptions &options, JITPolicy policy,
@@ -59,31 +86,6 @@ void KernelStore::openDisk(const CacheOptions &options) {
   else
     tell(EngineEvent::Kind::CacheWarning, nullptr, 0,
          "nothing is kept on disk: " + opened.error().message);
-}
-
-void KernelStore::tell(EngineEvent::Kind kind, const KernelKeys *keys,
-                       double seconds, std::string message) const {
-  if (!onEvent)
-    return;
-  EngineEvent event{kind, seconds, std::move(message), {}, {}};
-  if (keys) {
-    event.digest = keys->local.digest().hex();
-    event.key = keys->local.text();
-  }
-  onEvent(event);
-}
-
-llvm::Error KernelStore::takeError(const cache::Error &error) const {
-  if (const auto *failure = static_cast<const Failure *>(error.cause.get()))
-    return toError(*failure);
-  switch (error.kind) {
-  case cache::ErrorKind::Timeout:
-    return fail(FailureKind::Timeout, error.message);
-  case cache::ErrorKind::NoMemory:
-    return fail(FailureKind::OutOfMemory, error.message);
-  default:
-    return fail(FailureKind::Compile, error.message);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,16 +131,17 @@ std::string describeTimes(const std::vector<StageTime> &times) {
 }
 
 cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
-                                                      Compile &compile) {
-  Failure refusal = {
-      .message = "and the kernel is neither in memory nor in an archive nor on "
-                 "disk: key " +
-                 keys.local.digest().hex()};
-  if (!keys.listed.empty())
+                                                      Compile &compile,
+                                                      const Failure *refused) {
+  Failure refusal = missing(keys, refused);
+  refusal.message = "and " + refusal.message;
+  // Not of a kernel that is there and failed at some stage of its loading.
+  if (!keys.listed.empty() && refusal.stage.empty())
     refusal.message += ", spec\n" + keys.listed;
   std::optional<CompileResult> made;
   llvm::Error error =
       watch(keys, std::move(refusal), [&]() -> llvm::Expected<std::string> {
+        memory.takesLong(keys.local);
         auto trail = std::make_shared<CompileTrail>();
         auto compiled = compile(trail);
         if (!compiled) {
@@ -159,40 +162,42 @@ cache::Result<cache::Entry> KernelStore::compileEntry(const KernelKeys &keys,
 
 cache::Result<KernelStore::Found>
 KernelStore::findOrCompile(const KernelKeys &keys, Compile &compile) {
-  // Without a right to compile there is no reason to wait for who has one.
-  if (!disk || policy == JITPolicy::Forbid) {
-    if (auto found = findMade(keys))
-      return std::move(*found);
-    auto entry = compileEntry(keys, compile);
-    if (!entry)
-      return entry.error();
-    return Found{std::move(*entry), KernelOrigin::Compiled};
-  }
-  if (auto entry = findInArchives(keys.archive))
-    return Found{std::move(*entry), KernelOrigin::Archive};
+  if (auto found = findMade(keys))
+    return std::move(*found);
   bool isCompiled = false;
-  auto entry = disk->getOrMake(keys.local, [&] {
+  auto make = [&] {
     isCompiled = true;
     return compileEntry(keys, compile);
-  });
+  };
+  // Without a right to compile there is no reason to wait for who has one.
+  bool isShared = disk && policy != JITPolicy::Forbid;
+  if (isShared)
+    memory.takesLong(keys.local);
+  auto entry = isShared ? disk->makeMissing(keys.local, make) : make();
   if (!entry)
     return entry.error();
   return Found{std::move(*entry),
                isCompiled ? KernelOrigin::Compiled : KernelOrigin::Disk};
 }
 
+/// Of an entry that is whole, and yet no kernel.
+static cache::Error refuse(Failure failure) {
+  cache::Error error = toCacheError(std::move(failure));
+  error.kind = cache::ErrorKind::Damaged;
+  return error;
+}
+
 cache::Result<KernelStore::KernelPtr>
 KernelStore::loadFound(const KernelKeys &keys, const Found &found, Load &load) {
   auto compiled = readEntry(found.entry);
   if (!compiled)
-    return cache::Error{cache::ErrorKind::Damaged,
-                        llvm::toString(compiled.takeError())};
+    return refuse({.message = llvm::toString(compiled.takeError())});
   auto kernel = load(std::move(*compiled), found.entry, found.origin);
   if (!kernel) {
     Failure failure = describeFailure(kernel.takeError(), FailureKind::Compile);
     if (failure.kind == FailureKind::Compile &&
         found.origin != KernelOrigin::Compiled)
-      return cache::Error{cache::ErrorKind::Damaged, failure.message};
+      return refuse(std::move(failure));
     std::string ptx(toString(Stage::PTX));
     keepFailed(keys, ptx, found.entry.section(ptx).value_or(""), failure);
     return toCacheError(std::move(failure));
@@ -210,6 +215,7 @@ KernelStore::loadFound(const KernelKeys &keys, const Found &found, Load &load) {
 
 llvm::Expected<KernelStore::KernelPtr>
 KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
+  Silence silence(*this);
   auto make = [&]() -> cache::Result<KernelPtr> {
     auto found = findOrCompile(keys, compile);
     if (!found)
@@ -217,17 +223,16 @@ KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
     auto kernel = loadFound(keys, *found, load);
     if (kernel || kernel.error().kind != cache::ErrorKind::Damaged)
       return kernel;
-    // Whole, and yet no kernel: made again.
+    // Made again.
     tell(EngineEvent::Kind::CacheWarning, &keys, 0,
          kernel.error().message + ": it is taken for missing");
-    bool isOnDisk = disk && found->origin == KernelOrigin::Disk;
-    if (isOnDisk)
-      disk->remove(keys.local);
-    auto entry = compileEntry(keys, compile);
+    auto entry = compileEntry(keys, compile, failureOf(kernel.error()));
     if (!entry)
       return entry.error();
-    if (isOnDisk)
+    if (disk && found->origin == KernelOrigin::Disk) {
+      disk->remove(keys.local);
       (void)disk->store(keys.local, *entry); // counts and tells what fails
+    }
     return loadFound(keys, {std::move(*entry), KernelOrigin::Compiled}, load);
   };
   while (true) {
@@ -238,43 +243,51 @@ KernelStore::obtain(const KernelKeys &keys, Compile compile, Load load) {
     });
     if (kernel)
       return std::move(*kernel);
-    if (isOwn || policy == JITPolicy::Forbid || !isRefusal(kernel.error()))
-      return takeError(kernel.error());
+    // What others were refused, who asked for less, is no answer to who may
+    // compile.
+    bool isLess = isOf(kernel.error(), FailureKind::NotFound) ||
+                  (isOf(kernel.error(), FailureKind::Forbidden) &&
+                   policy != JITPolicy::Forbid);
+    if (isOwn || !isLess)
+      return toError(kernel.error());
   }
 }
 
 llvm::Expected<KernelStore::KernelPtr>
 KernelStore::lookUp(const KernelKeys &keys, Load load) {
-  auto notFound = [&] {
-    return Failure{FailureKind::NotFound,
-                   "the kernel is neither in memory nor in an archive nor on "
-                   "disk: key " +
-                       keys.local.digest().hex()};
-  };
+  Silence silence(*this);
   auto make = [&]() -> cache::Result<KernelPtr> {
     auto found = findMade(keys);
     if (!found)
-      return toCacheError(notFound());
+      return toCacheError(missing(keys, nullptr));
     auto kernel = loadFound(keys, *found, load);
-    if (!kernel && kernel.error().kind == cache::ErrorKind::Damaged)
-      return toCacheError(notFound());
-    return kernel;
+    if (kernel || kernel.error().kind != cache::ErrorKind::Damaged)
+      return kernel;
+    Failure failure = missing(keys, failureOf(kernel.error()));
+    tell(EngineEvent::Kind::CacheWarning, &keys, 0, failure.message);
+    return toCacheError(std::move(failure));
   };
-  // Whoever compiles it now is not waited for.
-  auto kernel =
-      memory.getOrMake(keys.local, make, std::chrono::steady_clock::now());
+  auto kernel = memory.getOrMake(keys.local, make, cache::WaitFor::NotLong);
   if (kernel)
     return std::move(*kernel);
-  if (kernel.error().kind == cache::ErrorKind::Timeout)
-    return llvm::make_error<FailureError>(notFound());
-  return takeError(kernel.error());
+  if (kernel.error().kind == cache::ErrorKind::Busy)
+    return fail(FailureKind::NotFound,
+                "another thread is compiling the kernel: key " +
+                    keys.local.digest().hex());
+  if (!isOf(kernel.error(), FailureKind::Forbidden))
+    return toError(kernel.error());
+  // Of a thread that was to compile it.
+  Failure failure = *failureOf(kernel.error());
+  failure.kind = FailureKind::NotFound;
+  return toError(std::move(failure));
 }
 
 llvm::Expected<cache::Entry> KernelStore::entry(const KernelKeys &keys,
                                                 Compile compile) {
+  Silence silence(*this);
   auto found = findOrCompile(keys, compile);
   if (!found)
-    return takeError(found.error());
+    return toError(found.error());
   return found->entry;
 }
 
@@ -292,37 +305,11 @@ llvm::Error KernelStore::once(const cache::CacheKey &key,
     const cache::Section verdict[] = {{"check", "passed"}};
     return cache::Entry::make(key, build, verdict);
   });
-  return passed ? llvm::Error::success() : takeError(passed.error());
+  return passed ? llvm::Error::success() : toError(passed.error());
 }
 
 bool KernelStore::isRemembered(const cache::CacheKey &key) {
   return disk && disk->lookup(key);
-}
-
-//===----------------------------------------------------------------------===//
-// Counters
-//===----------------------------------------------------------------------===//
-
-EngineCounters KernelStore::counters() const {
-  EngineCounters counts;
-  counts.memoryHits = memory.count(cache::MemoryEvent::Hit);
-  counts.memoryMisses = memory.count(cache::MemoryEvent::Miss);
-  counts.evictions = memory.count(cache::MemoryEvent::Evicted);
-  counts.archiveHits = archiveHits;
-  counts.diskHits = diskHits;
-  counts.compiles = compiles;
-  counts.compileFailures = compileFailures;
-  counts.compileNanoseconds = compileNanoseconds;
-  counts.forbidden = forbidden;
-  counts.kernelsInMemory = memory.size();
-  if (!disk)
-    return counts;
-  counts.stored = disk->count(cache::DiskEvent::Stored);
-  counts.storeFailures = disk->count(cache::DiskEvent::StoreFailed);
-  counts.damaged = disk->count(cache::DiskEvent::Damaged);
-  counts.peerWaits = disk->count(cache::DiskEvent::PeerWait);
-  counts.peerTimeouts = disk->count(cache::DiskEvent::PeerTimeout);
-  return counts;
 }
 
 } // namespace mla_jit

@@ -26,6 +26,7 @@
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
+#include <vector>
 
 namespace mla_jit {
 
@@ -39,10 +40,17 @@ struct KernelKeys {
 /// "parse 0.2 ms, tile 1.1 ms": what a compilation took, stage by stage.
 std::string describeTimes(const std::vector<StageTime> &times);
 
-/// Thread-safe. Callbacks run without a lock.
+cache::Error toCacheError(Failure failure);
+llvm::Error toError(const cache::Error &error);
+
+/// Thread-safe. Callbacks run without a lock, and where nobody waits for the
+/// thread that they are on.
 class KernelStore {
 public:
   using KernelPtr = std::shared_ptr<Kernel>;
+  /// What this thread would tell meanwhile is told at its end: not while it has
+  /// what others wait for.
+  class Silence;
   /// Compiles to code that can be loaded; tells the trail how far it came.
   using Compile = llvm::unique_function<llvm::Expected<CompileResult>(
       const std::shared_ptr<CompileTrail> &)>;
@@ -61,7 +69,8 @@ public:
   /// The kernel, compiled if it has to be and the policy lets it.
   llvm::Expected<KernelPtr> obtain(const KernelKeys &keys, Compile compile,
                                    Load load);
-  /// The kernel, unless it would have to be compiled: NotFound.
+  /// The kernel, unless it would have to be compiled: NotFound, also while
+  /// another thread compiles it. Waits for who only loads it.
   llvm::Expected<KernelPtr> lookUp(const KernelKeys &keys, Load load);
   /// What would be loaded, compiled if it has to be and the policy lets it.
   llvm::Expected<cache::Entry> entry(const KernelKeys &keys, Compile compile);
@@ -104,15 +113,16 @@ private:
   std::optional<cache::Entry> findInArchives(const cache::CacheKey &key);
   std::optional<Found> findMade(const KernelKeys &keys);
   cache::Result<Found> findOrCompile(const KernelKeys &keys, Compile &compile);
+  /// `refused`: why what was found cannot be loaded, or null.
   cache::Result<cache::Entry> compileEntry(const KernelKeys &keys,
-                                           Compile &compile);
+                                           Compile &compile,
+                                           const Failure *refused = nullptr);
   cache::Result<KernelPtr> loadFound(const KernelKeys &keys, const Found &found,
                                      Load &load);
   /// Keeps what the stage that failed was given where there is a disk, and
   /// names the file.
   void keepFailed(const KernelKeys &keys, const std::string &stage,
                   std::string_view text, Failure &failure);
-  llvm::Error takeError(const cache::Error &error) const;
   void openDisk(const CacheOptions &options);
 
   std::string build;
@@ -124,6 +134,19 @@ private:
   std::function<void(const EngineEvent &)> onEvent;
   std::atomic<uint64_t> compiles = 0, compileFailures = 0, forbidden = 0,
                         archiveHits = 0, diskHits = 0, compileNanoseconds = 0;
+};
+
+class KernelStore::Silence {
+public:
+  explicit Silence(const KernelStore &store);
+  ~Silence();
+  Silence(const Silence &) = delete;
+  Silence &operator=(const Silence &) = delete;
+
+private:
+  const KernelStore &store;
+  const bool isOutermost;
+  std::vector<EngineEvent> events;
 };
 
 } // namespace mla_jit

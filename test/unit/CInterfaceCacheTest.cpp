@@ -261,6 +261,43 @@ TEST(CInterfaceCacheTest, ThreadsShareACompilation) {
   EXPECT_EQ(countersOf(engine).compiles, 1u);
 }
 
+TEST(CInterfaceCacheTest, LookupsWaitForWhoLoads) {
+  Scratch scratch;
+  ASSERT_TRUE(engineOf(scratch).prepare(smallSpec()));
+  for (int round = 0; round < 20; ++round) {
+    mla::Engine engine = engineOf(scratch);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        auto kernel = engine.lookup(smallSpec());
+        EXPECT_TRUE(kernel) << kernel.status().message();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(countersOf(engine).disk_hits, 1u);
+  }
+}
+
+TEST(CInterfaceCacheTest, LookupsDoNotWaitForWhoCompiles) {
+  for (bool hasDisk : {false, true}) {
+    Scratch scratch;
+    mla::Engine engine = hasDisk ? engineOf(scratch) : makeEngine();
+    std::thread compiles([&] { EXPECT_TRUE(engine.prepare(smallSpec())); });
+    int left = 0;
+    while (true) {
+      auto kernel = engine.lookup(smallSpec());
+      if (kernel)
+        break;
+      EXPECT_EQ(kernel.status().code(), MLA_E_NOT_FOUND);
+      left += std::string(kernel.status().message())
+                  .starts_with("another thread is compiling the kernel");
+    }
+    compiles.join();
+    EXPECT_GT(left, 0);
+    EXPECT_EQ(countersOf(engine).compiles, 1u);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Speed
 //===----------------------------------------------------------------------===//

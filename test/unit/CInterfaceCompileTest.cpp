@@ -13,10 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CInterface.h"
-#include "CacheFixture.h"
+#include "FakePtxas.h"
 
 #include <csignal>
-#include <sys/stat.h>
 
 using namespace mla_test;
 
@@ -33,10 +32,12 @@ static mla_spec gpuSpec() {
 
 /// An engine for the host, or for sm_90a.
 static mla::Engine engineFor(const std::string &target,
-                             uint32_t milliseconds = 0) {
+                             uint32_t milliseconds = 0,
+                             const char *ptxas = nullptr) {
   return makeEngine([&](mla_engine_options &options) {
     options.target = target.c_str();
     options.compile_timeout_ms = milliseconds;
+    options.ptxas = ptxas;
   });
 }
 
@@ -298,9 +299,11 @@ static void expectKept(const mla::Status &status, const std::string &directory,
 
 static mla::Engine keepingEngine(const std::string &directory,
                                  const char *target,
-                                 int32_t mode = MLA_CACHE_RW) {
+                                 int32_t mode = MLA_CACHE_RW,
+                                 const char *ptxas = nullptr) {
   return makeEngine([&](mla_engine_options &options) {
     options.target = target;
+    options.ptxas = ptxas;
     options.cache_dir = directory.c_str();
     options.cache_mode = mode;
   });
@@ -364,33 +367,12 @@ TEST(CInterfaceCompileTest, InstallsNoSignalHandlers) {
 // The assembler
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A ptxas that comes first in PATH and does this to any input.
-class FakePtxas {
-public:
-  explicit FakePtxas(const std::string &does) {
-    std::string path = directory / "ptxas";
-    overwrite(path, "#!/bin/sh\n"
-                    "if [ \"$1\" = --version ]; then\n"
-                    "echo 'Cuda compilation tools, release 12.8, V12.8.1'\n"
-                    "exit 0\n"
-                    "fi\n"
-                    "while [ \"$1\" != -o ]; do shift; done\n" +
-                        does + "\n");
-    ::chmod(path.c_str(), 0755);
-    before = std::getenv("PATH");
-    ::setenv("PATH", (directory.path() + ":" + before).c_str(), 1);
-  }
-  ~FakePtxas() { ::setenv("PATH", before.c_str(), 1); }
-
-private:
-  TemporaryDirectory directory;
-  std::string before;
-};
-} // namespace
+static mla::Engine engineWith(const FakePtxas &ptxas,
+                              uint32_t milliseconds = 0) {
+  return engineFor("cuda:sm_90a", milliseconds, ptxas.path().c_str());
+}
 
 TEST(CInterfaceCompileTest, FailuresOfTheAssembler) {
-  mla::Engine engine = engineFor("cuda:sm_90a");
   struct {
     const char *does, *words;
   } const kCases[] = {
@@ -401,22 +383,100 @@ TEST(CInterfaceCompileTest, FailuresOfTheAssembler) {
   for (auto [does, words] : kCases) {
     SCOPED_TRACE(does);
     FakePtxas ptxas(does);
+    mla::Engine engine = engineWith(ptxas);
     expectFailure(compile(engine, gpuSpec()), "assemble", words);
   }
-  {
-    FakePtxas ptxas("exit 1");
-    TemporaryDirectory directory;
-    mla::Engine keeping = keepingEngine(directory.path(), "cuda:sm_90a");
-    expectKept(compile(keeping, gpuSpec()), directory.path(), ".version");
+  FakePtxas ptxas("exit 1");
+  TemporaryDirectory directory;
+  mla::Engine keeping = keepingEngine(directory.path(), "cuda:sm_90a",
+                                      MLA_CACHE_RW, ptxas.path().c_str());
+  expectKept(compile(keeping, gpuSpec()), directory.path(), ".version");
+
+  FakePtxas slow("exec sleep 60");
+  mla::Engine impatient = engineWith(slow, 4000);
+  mla::Status status = compile(impatient, gpuSpec());
+  EXPECT_EQ(status.code(), MLA_E_TIMEOUT) << status.message();
+  EXPECT_NE(std::string(status.message()).find("4000 ms"), std::string::npos);
+
+  FakePtxas right("echo cubin > \"$2\"");
+  mla::Engine engine = engineWith(right);
+  status = compile(engine, gpuSpec());
+  EXPECT_TRUE(status) << status.message();
+}
+
+// Not as none, with which an archive has no machine code.
+TEST(CInterfaceCompileTest, AnAssemblerThatIsThereAndFailsIsAnError) {
+  struct {
+    const char *says, *words;
+  } const kCases[] = {{"echo sick; exit 3", "exit status 3\nsick"},
+                      {"kill -KILL $$", "Killed"},
+                      {"echo hello; exit 0", "printed 'hello'"},
+                      {"echo 'release 12.8'; exit 0", "printed 'release 12.8'"},
+                      {"echo 'release 6.5, V6.5.1'; exit 0", "6.5"}};
+  for (auto [says, words] : kCases) {
+    SCOPED_TRACE(says);
+    FakePtxas ptxas(kMakesCubin, says);
+    mla::Engine engine = engineWith(ptxas);
+    mla::Status status = compile(engine, gpuSpec());
+    expectFailure(status, "assemble", words);
+    expectFailure(status, "assemble", ptxas.path().c_str());
+    expectFailure(engine.compile(gpuSpec(), "cubin").status(), "assemble",
+                  words);
   }
-  {
-    FakePtxas ptxas("exec sleep 60");
-    mla::Engine impatient = engineFor("cuda:sm_90a", 4000);
-    mla::Status status = compile(impatient, gpuSpec());
-    EXPECT_EQ(status.code(), MLA_E_TIMEOUT) << status.message();
-    EXPECT_NE(std::string(status.message()).find("4000 ms"), std::string::npos);
-  }
-  FakePtxas ptxas("echo cubin > \"$2\"");
+  FakePtxas ptxas(kMakesCubin);
+  ::chmod(ptxas.path().c_str(), 0644);
+  mla::Engine engine = engineWith(ptxas);
+  expectFailure(compile(engine, gpuSpec()), "assemble", "Permission denied");
+  // Nor one that was asked for and is not there.
+  engine = engineFor("cuda:sm_90a", 0, "/nowhere/ptxas");
+  mla::Status status = compile(engine, gpuSpec());
+  EXPECT_EQ(status.code(), MLA_E_INVALID) << status.message();
+  EXPECT_STREQ(status->argument, "ptxas");
+  EXPECT_NE(std::string(status.message()).find("/nowhere/ptxas"),
+            std::string::npos);
+  engine = engineFor("cuda:sm_90a", 0, "");
+  EXPECT_TRUE(compile(engine, gpuSpec()));
+
+  auto options = mla::make<mla_engine_options>();
+  options.ptxas = "ptxas";
+  auto relative = mla::Engine::create(options);
+  ASSERT_FALSE(relative);
+  EXPECT_STREQ(relative.status()->argument, "ptxas");
+}
+
+TEST(CInterfaceCompileTest, AHostMayIgnoreItsChildren) {
+  ::signal(SIGCHLD, SIG_IGN);
+  FakePtxas right(kMakesCubin), silent("exit 0");
+  FakePtxas killed(std::string(kMakesCubin) +
+                   "\nhead -c 40 \"$2\" > \"$2.part\"; "
+                   "mv \"$2.part\" \"$2\"; kill -9 $$");
+  mla::Engine engine = engineWith(right);
   mla::Status status = compile(engine, gpuSpec());
   EXPECT_TRUE(status) << status.message();
+  engine = engineWith(silent);
+  expectFailure(compile(engine, gpuSpec()), "assemble", "left no cubin");
+  engine = engineWith(killed);
+  expectFailure(compile(engine, gpuSpec()), "assemble", "a part of a cubin");
+  ::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST(CInterfaceCompileTest, AnotherAssemblerMakesAnotherKernel) {
+  TemporaryDirectory directory;
+  FakePtxas ptxas("exit 1");
+  auto packed = [&](const char *version) {
+    std::string cubin = std::string("cubin of ") + version;
+    ptxas.become("echo " + cubin + " > \"$2\"",
+                 std::string("echo 'release 12.8, V") + version + "'; exit 0");
+    mla::Engine engine = keepingEngine(directory / "cache", "cuda:sm_90a",
+                                       MLA_CACHE_RW, ptxas.path().c_str());
+    std::string archive = directory / "archive";
+    mla::Status status = engine.buildArchive({gpuSpec()}, archive.c_str());
+    EXPECT_TRUE(status) << status.message();
+    EXPECT_NE(readFile(archive).find(cubin), std::string::npos);
+    return countersOf(engine).compiles;
+  };
+  EXPECT_EQ(packed("12.8.61"), 1u);
+  EXPECT_EQ(packed("12.8.61"), 0u);
+  EXPECT_EQ(packed("12.8.93"), 1u);
+  EXPECT_EQ(packed("12.8.61"), 0u);
 }

@@ -14,8 +14,8 @@
 
 #include "../../runtime/src/cuda/Driver.h"
 #include "CInterface.h"
-#include "CacheFixture.h"
 #include "FakeCuda.h"
+#include "FakePtxas.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -263,6 +263,66 @@ TEST_F(CInterfaceCudaTest, AsManySMsAsRowBlocksSideBySide) {
       EXPECT_EQ(fake->launches[main].config.grid[0],
                 used * one->info(1, 1)->ctas_per_sm);
   }
+}
+
+// The driver has the PTX beside a cubin that it refuses: no compilation that a
+// policy forbids, as it assembles what is on disk, too. Without either, the
+// status says why, and not what to add to the archive.
+TEST_F(CInterfaceCudaTest, ACubinThatTheDriverRefuses) {
+  TemporaryDirectory directory;
+  std::string path = directory / "kernels.mla";
+  FakePtxas ptxas("echo no cubin > \"$2\"");
+  mla::Status built = makeEngine([&](mla_engine_options &options) {
+                        options.target = "cuda:sm_90a";
+                        options.device = 7; // where there is none
+                        options.ptxas = ptxas.path().c_str();
+                      }).buildArchive({gpuSpec()}, path.c_str());
+  ASSERT_TRUE(built) << built.message();
+
+  Events events;
+  mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+    options.num_sms = 0;
+    options.target = "cuda";
+    options.jit_policy = MLA_POLICY_FORBID;
+    events.record(options);
+  });
+  auto archive = engine.openArchive(path.c_str());
+  ASSERT_TRUE(archive) << archive.status().message();
+  fake->failures["cuLibraryLoadData"] = mla_jit::cuda::InvalidImage;
+  const char *const kWords[] = {"the kernel that is there cannot be loaded",
+                                "the cubin of ptxas 12.8.1 for sm_90a cannot "
+                                "be loaded by driver 580.159.0: stage 'load'"};
+  auto says = [&](const std::string &text) {
+    for (const char *words : kWords)
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+    EXPECT_EQ(text.find("nor in an archive"), std::string::npos) << text;
+    EXPECT_EQ(text.find("q_dtype"), std::string::npos) << text;
+  };
+  for (bool isLookup : {false, true}) {
+    auto kernel =
+        isLookup ? engine.lookup(gpuSpec()) : engine.prepare(gpuSpec());
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.status().code(),
+              isLookup ? MLA_E_NOT_FOUND : MLA_E_FORBIDDEN);
+    EXPECT_STREQ(kernel.status()->stage, "load");
+    says(kernel.status().message());
+    auto warnings = events.of(MLA_EVENT_CACHE_WARNING);
+    ASSERT_EQ(warnings.size(), isLookup ? 2u : 1u);
+    EXPECT_NE(warnings.back().find("and the PTX beside it: stage 'assemble'"),
+              std::string::npos)
+        << warnings.back();
+  }
+  fake->failures.clear();
+  auto kernel = engine.prepare(gpuSpec());
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  EXPECT_EQ(kernel->info()->origin, MLA_ORIGIN_ARCHIVE);
+  EXPECT_TRUE(kernel->launch(GPUStep().args));
+  EXPECT_EQ(countersOf(engine).compiles, 0u);
+  auto warnings = events.of(MLA_EVENT_CACHE_WARNING);
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_NE(warnings[2].find("it has assembled the PTX beside it"),
+            std::string::npos)
+      << warnings[2];
 }
 
 TEST_F(CInterfaceCudaTest, DevicesSayWhatTheyAre) {

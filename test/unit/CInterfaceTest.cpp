@@ -558,20 +558,22 @@ TEST(CInterfaceTest, SizesGrow) {
   }
 }
 
-TEST(CInterfaceTest, AWindowHasToBeGiven) {
+TEST(CInterfaceTest, WindowsAreOfNoKeyOrMore) {
   mla::Engine engine = makeEngine();
   mla_spec spec = smallSpec();
   spec.mask |= MLA_MASK_WINDOW;
   auto kernel = engine.prepare(spec);
   ASSERT_TRUE(kernel) << kernel.status().message();
   SmallStep step(*engine.sizes(spec, 2, 2));
-  for (int32_t window : {0, -1, INT32_MIN}) {
+  for (int32_t window : {-1, INT32_MIN}) {
     step.args.window = window;
     EXPECT_EQ(refusal(kernel->launch(step.args), MLA_E_INVALID), "window");
   }
-  step.args.window = 1;
-  EXPECT_TRUE(kernel->launch(step.args));
-  EXPECT_NEAR(step.mean(1), 20, 1e-4); // its last key
+  for (int32_t window : {0, 1}) {
+    step.args.window = window;
+    EXPECT_TRUE(kernel->launch(step.args));
+    EXPECT_NEAR(step.mean(1), window ? 20 : 0, 1e-4); // the last key
+  }
 }
 
 TEST(CInterfaceTest, AGPUThatIsNotThere) {

@@ -113,27 +113,48 @@ TEST(CacheMemoryTest, AValueThatNeedsItselfIsAnError) {
   EXPECT_EQ(none.error().kind, ErrorKind::Invalid);
 }
 
-TEST(CacheMemoryTest, WaitersHaveADeadline) {
-  Kernels cache(10);
-  std::atomic<bool> started = false, goOn = false;
-  std::thread slow([&] {
-    EXPECT_TRUE(cache.getOrMake(keyOf(1), [&]() -> KernelResult {
-      started = true;
-      while (!goOn)
-        std::this_thread::yield();
-      return std::make_shared<Kernel>(1);
-    }));
-  });
-  while (!started)
-    std::this_thread::yield();
-  auto late = cache.getOrMake(
-      keyOf(1), [&]() -> KernelResult { return std::make_shared<Kernel>(9); },
-      std::chrono::steady_clock::now() + 20ms);
-  EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
-  EXPECT_EQ(cache.count(MemoryEvent::Timeout), 1u);
-  goOn = true;
-  slow.join();
-  EXPECT_EQ((*get(cache, 1))->number, 1);
+TEST(CacheMemoryTest, SomeDoNotWaitForWhatTakesLong) {
+  for (bool isLong : {false, true}) {
+    Kernels cache(10);
+    std::atomic<bool> started = false, isWaitedFor = false, goOn = false;
+    std::thread maker([&] {
+      EXPECT_TRUE(cache.getOrMake(keyOf(1), [&]() -> KernelResult {
+        cache.takesLong(keyOf(2)); // none of this thread's
+        started = true;
+        while (!isWaitedFor)
+          std::this_thread::yield();
+        if (isLong)
+          cache.takesLong(keyOf(1));
+        while (!goOn)
+          std::this_thread::yield();
+        return std::make_shared<Kernel>(1);
+      }));
+    });
+    while (!started)
+      std::this_thread::yield();
+    cache.takesLong(keyOf(1)); // nor this one
+    std::thread waiter([&] {
+      auto waited = cache.getOrMake(
+          keyOf(1),
+          [&]() -> KernelResult { return std::make_shared<Kernel>(9); },
+          WaitFor::NotLong);
+      if (isLong)
+        EXPECT_EQ(waited.error().kind, ErrorKind::Busy);
+      else
+        EXPECT_EQ((*waited)->number, 1);
+    });
+    while (!cache.count(MemoryEvent::Wait))
+      std::this_thread::yield();
+    isWaitedFor = true;
+    if (isLong)
+      waiter.join();
+    goOn = true;
+    maker.join();
+    if (!isLong)
+      waiter.join();
+    EXPECT_EQ(cache.count(MemoryEvent::LeftLong), isLong ? 1u : 0u);
+    EXPECT_EQ((*get(cache, 1))->number, 1);
+  }
 }
 
 TEST(CacheMemoryTest, DropsTheLongestUnused) {

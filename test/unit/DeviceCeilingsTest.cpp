@@ -25,7 +25,7 @@ static void expectFastCode(const std::string &ptx) {
     FAIL() << reason;
   }
   auto report = mlir::mla::assemble(
-      ptx, llvm::cantFail(mlir::mla::findGPUChip("sm_90a")));
+      ptx, llvm::cantFail(mlir::mla::findGPUChip("sm_90a")), *assembler);
   ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError()) << ptx;
   EXPECT_EQ(llvm::join(mlir::mla::findPerformanceLosses(*report, 0), "\n"), "");
 }

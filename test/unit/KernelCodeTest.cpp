@@ -42,16 +42,16 @@ using Parameters = std::tuple<Kind, Widths, const char *, const char *>;
 class KernelCodeTest : public testing::TestWithParam<Parameters> {
 protected:
   void SetUp() override {
-    auto assembler = mlir::mla::findAssembler();
-    if (!assembler) {
-      llvm::Error error = assembler.takeError();
+    auto found = mlir::mla::findAssembler();
+    if (!found) {
+      llvm::Error error = found.takeError();
       bool isMissing = error.isA<mlir::mla::ToolNotFound>();
       std::string reason = llvm::toString(std::move(error));
       if (isMissing)
         GTEST_SKIP() << reason << ": docs/building.md says how to get it";
       FAIL() << reason;
     }
-    version = assembler->ptxVersion;
+    assembler = std::move(*found);
   }
 
   /// Compiles with as many stages as fit, as the schedules that are chosen
@@ -72,7 +72,7 @@ protected:
       request.mlir = llvm::cantFail(buildProblemText(spec));
       request.name = "spec";
       request.chip = "sm_90a";
-      request.supportedPTX = version;
+      request.supportedPTX = assembler.ptxVersion;
       request.verifyProtocol = false;
       auto result = mla_jit::compile(request, Stage::PTX);
       if (result)
@@ -92,7 +92,8 @@ protected:
     if (!compiled.info)
       return;
     auto report = mlir::mla::assemble(
-        compiled.text, llvm::cantFail(mlir::mla::findGPUChip("sm_90a")));
+        compiled.text, llvm::cantFail(mlir::mla::findGPUChip("sm_90a")),
+        assembler);
     ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
     EXPECT_EQ(llvm::join(mlir::mla::findPerformanceLosses(*report, kLocalBytes),
                          "\n"),
@@ -101,7 +102,7 @@ protected:
       EXPECT_LE(entry.launch.sharedBytes, kMostSharedBytes) << entry.symbol;
   }
 
-  unsigned version = 0;
+  mlir::mla::Assembler assembler;
 };
 } // namespace
 

@@ -99,9 +99,10 @@ public:
 
   std::string error(AssembleOptions options = {},
                     const char *ptx = ".version 8.0\n") const {
-    options.assembler = path.str().str();
     GPUChip chip = llvm::cantFail(findGPUChip("sm_90a"));
-    return errorOf(assemble(ptx, chip, options));
+    auto assembler = askAssembler(path);
+    return assembler ? errorOf(assemble(ptx, chip, *assembler, options))
+                     : errorOf(std::move(assembler));
   }
 
 private:
@@ -132,6 +133,13 @@ TEST(Assembler, EveryFailureIsAnError) {
   careful.defects = defects;
   contains(FakeAssembler("exit 0").error(careful),
            "is not to be used: it gets kernel 'k' wrong");
+  AssembleOptions homeless;
+  homeless.scratch = {"/nowhere", "/proc"};
+  contains(FakeAssembler("exit 0").error(homeless),
+           "requires a directory for temporary files, but /nowhere and /proc "
+           "cannot be written");
+  homeless.scratch.push_back("/tmp");
+  contains(FakeAssembler("exit 0").error(homeless), "ptxas left no cubin");
 }
 
 TEST(Assembler, MissingOneIsItsOwnError) {
@@ -139,6 +147,9 @@ TEST(Assembler, MissingOneIsItsOwnError) {
   EXPECT_TRUE(error.isA<ToolNotFound>());
   EXPECT_EQ(llvm::toString(std::move(error)),
             "no-such-program not found in PATH or /usr/local/cuda/bin");
+  error = askAssembler("/nowhere/ptxas").takeError();
+  EXPECT_TRUE(error.isA<ToolNotFound>());
+  EXPECT_EQ(llvm::toString(std::move(error)), "there is no /nowhere/ptxas");
 }
 
 static constexpr const char *kPTX = ".version 8.0\n"
@@ -147,12 +158,12 @@ static constexpr const char *kPTX = ".version 8.0\n"
                                     ".visible .entry k() { ret; }\n";
 
 TEST(Assembler, Assembles) {
-  auto found = findTool({"ptxas"});
+  auto found = findAssembler();
   if (!found) {
     llvm::consumeError(found.takeError());
     GTEST_SKIP() << "skipped: ptxas not found";
   }
-  auto report = assemble(kPTX, llvm::cantFail(findGPUChip("sm_90a")));
+  auto report = assemble(kPTX, llvm::cantFail(findGPUChip("sm_90a")), *found);
   ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
   EXPECT_EQ(StringRef(report->cubin).take_front(4), "\x7f"
                                                     "ELF");
@@ -164,7 +175,7 @@ TEST(Assembler, Assembles) {
   // Without reqntid it cannot say how many registers there are.
   std::string budget = StringRef(kPTX).str();
   budget.insert(budget.find("ret;"), "setmaxnreg.dec.sync.aligned.u32 40; ");
-  report = assemble(budget, llvm::cantFail(findGPUChip("sm_90a")));
+  report = assemble(budget, llvm::cantFail(findGPUChip("sm_90a")), *found);
   ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
   ASSERT_EQ(report->notices.size(), 1u);
   EXPECT_EQ(report->notices[0].code, "C7508");

@@ -19,9 +19,11 @@
 #include "CacheFixture.h"
 #include "FakeCuda.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <dlfcn.h>
+#include <thread>
 
 using namespace mla_test;
 using mla_jit::KnownAnswer;
@@ -221,6 +223,72 @@ TEST_F(SelfCheckTest, WhatPassedIsRemembered) {
   mla::Engine engine = engineOf(MLA_SELF_CHECK_UNVERIFIED, path.c_str());
   EXPECT_TRUE(engine.prepare(spec()));
   EXPECT_EQ(reads, 16);
+}
+
+// What is told of is not waited for, also not what the check tells on the way:
+// here, that what was remembered is damaged.
+TEST_F(SelfCheckTest, TheLogMayCallItsEngine) {
+  TemporaryDirectory directory;
+  std::string path = directory / "cache";
+  computeRight({16, 128});
+  ASSERT_TRUE(
+      engineOf(MLA_SELF_CHECK_UNVERIFIED, path.c_str()).prepare(spec()));
+  for (const auto &file : std::filesystem::recursive_directory_iterator(path))
+    if (file.path().extension() == ".entry")
+      std::filesystem::resize_file(file.path(), file.file_size() - 1);
+  struct Told {
+    mla_engine *engine = nullptr;
+    std::vector<int32_t> events;
+    bool isCalling = false;
+  } told;
+  mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+    options.num_sms = 0;
+    options.target = "cuda";
+    options.cache_dir = path.c_str();
+    options.log_user = &told;
+    options.log = [](void *user, const mla_log *event) {
+      auto *told = static_cast<Told *>(user);
+      told->events.push_back(event->event);
+      if (told->isCalling)
+        return;
+      told->isCalling = true;
+      for (int32_t heads : {16, 32}) { // the same kernel, and another one
+        mla_spec asked = spec();
+        asked.h_q = heads;
+        mla_kernel *kernel = nullptr;
+        EXPECT_EQ(mla_prepare(told->engine, &asked, &kernel, nullptr), MLA_OK);
+        mla_kernel_release(kernel);
+      }
+      told->isCalling = false;
+    };
+  });
+  told.engine = engine.get();
+  auto kernel = engine.prepare(spec());
+  EXPECT_TRUE(kernel) << kernel.status().message();
+  EXPECT_EQ(reads, 16);
+  auto count = [&](int32_t event) {
+    return std::count(told.events.begin(), told.events.end(), event);
+  };
+  EXPECT_EQ(count(MLA_EVENT_CACHE_WARNING), 2); // of kernel and verdict
+  EXPECT_EQ(count(MLA_EVENT_SELF_CHECK), 1);
+  EXPECT_EQ(count(MLA_EVENT_COMPILED), 2);
+}
+
+TEST_F(SelfCheckTest, ThreadsShareACheck) {
+  mla::Engine engine = engineOf();
+  computeRight({16, 128});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      mla_spec asked = spec();
+      asked.h_q = 16 * (i + 1);
+      auto kernel = engine.prepare(asked);
+      EXPECT_TRUE(kernel) << kernel.status().message();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(reads, 8);
+  EXPECT_EQ(events.of(MLA_EVENT_SELF_CHECK).size(), 1u);
 }
 
 TEST_F(SelfCheckTest, WhereNothingMayBeCompiledNothingIsChecked) {

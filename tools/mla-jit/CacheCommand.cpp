@@ -16,6 +16,7 @@
 #include "Files.h"
 #include "Flags.h"
 #include "HostLibrary.h"
+#include "PublicEngine.h"
 
 #include "cache/DiskCache.h"
 #include "cache/Hash.h"
@@ -209,6 +210,8 @@ private:
     MLA_INIT(&options);
     options.target = name.c_str();
     options.cache_dir = path.c_str();
+    std::string ptxas = findPtxas();
+    options.ptxas = ptxas.c_str();
     options.cache_trust = trust == "group" ? MLA_TRUST_GROUP : MLA_TRUST_OWNER;
     options.compile_timeout_ms = static_cast<uint32_t>(1000 * timeout);
     options.log = printEvent;

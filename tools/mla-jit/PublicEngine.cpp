@@ -8,8 +8,10 @@
 
 #include "PublicEngine.h"
 
+#include "mla/Target/PtxReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
 #include <climits>
@@ -86,6 +88,18 @@ PublicSpec::PublicSpec(const Spec &from) : spec(mla::make<mla_spec>()) {
 // Engines
 //===----------------------------------------------------------------------===//
 
+std::string findPtxas() {
+  auto found = mlir::mla::findTool({"ptxas"});
+  if (!found) {
+    llvm::consumeError(found.takeError());
+    return "";
+  }
+  llvm::SmallString<128> path(*found);
+  if (llvm::sys::fs::make_absolute(path))
+    return "";
+  return path.str().str();
+}
+
 /// "host:znver4", "cuda", "cuda:sm_90a".
 static std::string targetName(const Machine &machine) {
   const std::string &name = machine.onGPU ? machine.chip : machine.cpu;
@@ -103,6 +117,8 @@ PublicEngine::create(const Machine &machine) {
   options.num_sms = machine.workers;
   options.compile_threads = machine.compileThreads;
   options.cache_dir = ""; // what is asked for is compiled
+  std::string ptxas = findPtxas();
+  options.ptxas = ptxas.c_str();
   options.log = keep;
   options.log_user = made.get();
   auto engine = mla::Engine::create(options);

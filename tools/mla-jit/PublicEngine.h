@@ -34,6 +34,10 @@ struct Machine {
   int compileThreads = 0;     ///< 0: one for each core
 };
 
+/// Path of the ptxas that is found along PATH or else in the toolkit, or "":
+/// what engines are given, which do not look for it.
+std::string findPtxas();
+
 /// A spec with the text that it points to.
 class PublicSpec {
 public:

@@ -115,13 +115,16 @@ static llvm::Expected<std::string> run(const Request &request,
   if (!ptx || request.emit < Emit::Cubin)
     return ptx;
   Times times(request.times);
-  auto report = mla::assemble(*ptx, request.chip);
+  auto assembler = mla::findAssembler();
+  if (!assembler)
+    return assembler.takeError();
+  auto report = mla::assemble(*ptx, request.chip, *assembler);
   if (!report)
     return report.takeError();
   times.mark("assemble");
   if (request.emit == Emit::Cubin)
     return report->cubin;
-  auto sass = mla::countSass(report->cubin);
+  auto sass = mla::countSass(*report);
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (sass)

@@ -8,8 +8,8 @@
 
 //
 // From PTX to a cubin with NVIDIA's assembler, and what the assembler and the
-// disassembler say of the code. For tools and tests: nothing at run time needs
-// these programs, which are looked for in PATH and in /usr/local/cuda/bin.
+// disassembler say of the code. Nothing at run time needs these programs, and
+// only tools and tests look for them along PATH (findTool, findAssembler).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,7 @@
 #include "llvm/Support/Error.h"
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,21 +39,23 @@ class ToolNotFound : public llvm::ErrorInfo<ToolNotFound> {
 public:
   static char ID; // NOLINT(readability-identifier-naming): the name that
                   // llvm::ErrorInfo asks for
-  explicit ToolNotFound(std::string names) : names(std::move(names)) {}
+  explicit ToolNotFound(std::string message) : message(std::move(message)) {}
   void log(llvm::raw_ostream &stream) const override;
   std::error_code convertToErrorCode() const override;
 
 private:
-  std::string names;
+  std::string message;
 };
 
 /// What a program printed, and how it ended.
 struct ToolResult {
-  int status = 0;
+  /// Empty: nobody knows. A process that ignores SIGCHLD, or that waits for any
+  /// child in another thread, takes it.
+  std::optional<int> status;
   std::string output; // both streams
 };
 
-/// Path of the first of the programs that is found.
+/// Path of the first of the programs that is in PATH, or among the toolkit's.
 llvm::Expected<std::string> findTool(llvm::ArrayRef<llvm::StringRef> names);
 
 /// Runs a program to its end. An error if it cannot be started, is ended by a
@@ -69,8 +72,13 @@ struct Assembler {
   unsigned ptxVersion = 0;
 };
 
-/// Asks the assembler at `path` (empty: the one found) for its release.
-llvm::Expected<Assembler> findAssembler(llvm::StringRef path = "");
+/// Asks the assembler at `path` for its version. Only where no such file is
+/// there the error is a ToolNotFound.
+llvm::Expected<Assembler> askAssembler(llvm::StringRef path);
+/// Asks the one that findTool finds.
+llvm::Expected<Assembler> findAssembler();
+/// "ptxas 13.0.88".
+std::string nameOf(const Assembler &assembler);
 
 /// The newest PTX version that the assembler of a CUDA release reads; 0 if the
 /// release is not known.
@@ -103,22 +111,24 @@ struct PtxNotice {
 
 struct PtxReport {
   std::string cubin;
-  std::string release; // of the assembler
+  std::string release;   // of the assembler
+  std::string assembler; // its path; empty: the driver's
   std::vector<KernelReport> kernels;
   std::vector<PtxNotice> notices;
   std::string log;
 };
 
 struct AssembleOptions {
-  std::string assembler; // path; empty: the one found
   std::chrono::milliseconds timeLimit = std::chrono::seconds(60);
   llvm::ArrayRef<AssemblerDefect> defects = getAssemblerDefects();
+  /// Where it has its files: the first of these that can be written.
+  std::vector<std::string> scratch = {"/tmp"};
 };
 
-/// Assembles for the chip. Errors: no assembler (ToolNotFound), a denied one,
-/// PTX newer than it reads, PTX that it refuses (with its log), a crash, the
-/// time limit.
+/// Assembles for the chip. Errors: an assembler that is denied, PTX newer than
+/// it reads, PTX that it refuses (with its log), a crash, the time limit.
 llvm::Expected<PtxReport> assemble(llvm::StringRef ptx, const GPUChip &chip,
+                                   const Assembler &assembler,
                                    const AssembleOptions &options = {});
 
 /// Reads the log of `ptxas -v`.
@@ -139,8 +149,9 @@ std::vector<std::string> findPerformanceLosses(const PtxReport &report,
 /// "UTMALDG", "USETMAXREG".
 using SassCounts = std::map<std::string, unsigned, std::less<>>;
 
-/// Counts by nvdisasm or cuobjdump; ToolNotFound if there is neither.
-llvm::Expected<SassCounts> countSass(llvm::StringRef cubin);
+/// Counts by the nvdisasm or cuobjdump beside the assembler; ToolNotFound if
+/// there is neither, or no cubin.
+llvm::Expected<SassCounts> countSass(const PtxReport &report);
 
 /// Reads what either program prints.
 SassCounts parseSass(llvm::StringRef text);

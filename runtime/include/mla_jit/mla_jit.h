@@ -156,8 +156,8 @@ typedef struct mla_engine_options {
   uint32_t compile_timeout_ms; /* of one, and of ptxas; 0: 60 s */
   uint32_t
       peer_wait_ms; /* for another process that compiles the same; 0: 60 s */
-  /* Any thread, no lock held. Not to wait there: for other threads that need
-     the kernel that it tells of, which is handed out when it has returned */
+  /* On the thread of the call that it is of, at its end: nobody waits for it,
+     and it may call the engine. */
   void (*log)(void *user, const mla_log *event);
   void *log_user;
   int32_t self_check; /* mla_self_check */
@@ -168,6 +168,11 @@ typedef struct mla_engine_options {
      many for pairs of CTAs and for a shared schedule, but of each kind no more
      than fit into an eighth of what is free. 0: 512; -1: none */
   int32_t launch_graphs;
+  /* CUDA: absolute path of the assembler that makes machine code where there is
+     no device, in mla_archive_build and mla_compile. Null:
+     /usr/local/cuda/bin/ptxas, if that is there; "": none. PATH is not looked
+     at. Its files are in /tmp, or else in cache_dir */
+  const char *ptxas;
 } mla_engine_options;
 
 /* Asks no driver. `options` null: all defaults. */
@@ -385,7 +390,9 @@ MLA_API mla_code mla_prepare_many(mla_engine *engine, const mla_spec *specs,
 MLA_API mla_code mla_prepare_mlir(mla_engine *engine, const char *mlir,
                                   const char *name, mla_kernel **kernel,
                                   mla_status *status);
-/* mla_prepare without the compiler: MLA_E_NOT_FOUND. */
+/* mla_prepare without the compiler: MLA_E_NOT_FOUND, at once also while another
+   thread compiles the kernel, or waits for a process that does. It waits for a
+   thread that loads it, and loading includes a self-check (mla_self_check). */
 MLA_API mla_code mla_lookup(mla_engine *engine, const mla_spec *spec,
                             mla_kernel **kernel, mla_status *status);
 MLA_API void mla_kernel_retain(mla_kernel *kernel);
@@ -556,7 +563,8 @@ typedef struct mla_args {
   mla_tensor indices, topk_lens, extra_k, extra_indices, extra_topk_lens;
   const float *q_scale, *k_scale, *k_rope_scale, *v_scale, *out_scale;
   mla_tensor q_scales, k_scales, sink, mask, mask_indptr, alibi;
-  int32_t window; /* of MLA_MASK_WINDOW: keys that a query sees, at least 1 */
+  int32_t window; /* of MLA_MASK_WINDOW: keys that a query sees; of 0 keys all
+                     results are 0, and lse is that of an empty row */
   int32_t chunk;
   float softcap;
   int32_t cp_world, cp_rank, cp_interleave;
@@ -623,8 +631,9 @@ MLA_API mla_code mla_merge(mla_kernel *kernel, void *stream,
 |* Archives: kernels made ahead of time
 \*===----------------------------------------------------------------------===*/
 
-/* Needs no device, and asks no driver where the target has a chip. ptxas adds
-   machine code where it is found. The file appears whole, or not at all. */
+/* Needs no device, and asks no driver where the target has a chip. With machine
+   code where there is a ptxas, see mla_engine_options; one that is there and
+   fails is an error. The file appears whole, or not at all. */
 MLA_API mla_code mla_archive_build(mla_engine *engine, const mla_spec *specs,
                                    int32_t count, const char *path,
                                    mla_status *status);

@@ -178,6 +178,12 @@ Result<Entry> DiskCache::getOrMake(const CacheKey &key,
                                    const std::function<Result<Entry>()> &make) {
   if (Result<Entry> entry = lookup(key))
     return entry;
+  return makeMissing(key, make);
+}
+
+Result<Entry>
+DiskCache::makeMissing(const CacheKey &key,
+                       const std::function<Result<Entry>()> &make) {
   if (options.readOnly)
     return make();
 

@@ -74,6 +74,9 @@ public:
   /// that want it wait for at most `peerWait`. Fails only if `make` does.
   Result<Entry> getOrMake(const CacheKey &key,
                           const std::function<Result<Entry>()> &make);
+  /// The same behind a `lookup` that found nothing.
+  Result<Entry> makeMissing(const CacheKey &key,
+                            const std::function<Result<Entry>()> &make);
 
   /// For an entry that is whole, but turned out to be of no use.
   void remove(const CacheKey &key);

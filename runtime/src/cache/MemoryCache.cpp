@@ -20,7 +20,8 @@ struct MemoryCacheBase::Flight {
   const pid_t process = ::getpid();
   const std::thread::id thread = std::this_thread::get_id();
   std::mutex mutex;
-  std::condition_variable landed;
+  std::condition_variable changed;
+  bool isLong = false;
   std::optional<Result<Value>> result;
 };
 
@@ -72,7 +73,7 @@ MemoryCacheBase::Value MemoryCacheBase::hit(const CacheKey &key) {
 
 Result<MemoryCacheBase::Value> MemoryCacheBase::getOrMake(const CacheKey &key,
                                                           const Make &make,
-                                                          Deadline deadline) {
+                                                          WaitFor wait) {
   std::shared_ptr<Flight> flight;
   bool isMine = false;
   {
@@ -91,7 +92,7 @@ Result<MemoryCacheBase::Value> MemoryCacheBase::getOrMake(const CacheKey &key,
     flight = slot.flight;
   }
   if (!isMine)
-    return waitFor(*flight, deadline);
+    return waitFor(*flight, wait);
 
   counts.add(MemoryEvent::Miss);
   Landing landing(*this, key, flight);
@@ -128,25 +129,36 @@ void MemoryCacheBase::land(const CacheKey &key,
   }
   std::lock_guard lock(flight->mutex);
   flight->result = result;
-  flight->landed.notify_all();
+  flight->changed.notify_all();
+}
+
+void MemoryCacheBase::takesLong(const CacheKey &key) {
+  std::shared_ptr<Flight> flight;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = slots.find(key); found != slots.end())
+      flight = found->second.flight;
+  }
+  if (!flight || flight->thread != std::this_thread::get_id())
+    return;
+  std::lock_guard lock(flight->mutex);
+  flight->isLong = true;
+  flight->changed.notify_all();
 }
 
 Result<MemoryCacheBase::Value> MemoryCacheBase::waitFor(Flight &flight,
-                                                        Deadline deadline) {
+                                                        WaitFor wait) {
   if (flight.thread == std::this_thread::get_id())
     return Error{ErrorKind::Invalid,
                  "a value is required that does not need itself to be made"};
   counts.add(MemoryEvent::Wait);
   std::unique_lock lock(flight.mutex);
-  auto hasLanded = [&] { return flight.result.has_value(); };
-  if (deadline == kNoDeadline)
-    flight.landed.wait(lock, hasLanded);
-  else if (!flight.landed.wait_until(lock, deadline, hasLanded)) {
-    counts.add(MemoryEvent::Timeout);
-    return Error{ErrorKind::Timeout,
-                 "another thread was still compiling at the deadline"};
-  }
-  return *flight.result;
+  auto isLeft = [&] { return flight.isLong && wait == WaitFor::NotLong; };
+  flight.changed.wait(lock, [&] { return flight.result || isLeft(); });
+  if (flight.result && (*flight.result || !isLeft()))
+    return *flight.result;
+  counts.add(MemoryEvent::LeftLong);
+  return Error{ErrorKind::Busy, "another thread takes long to make it"};
 }
 
 /// Takes the longest unused of the values that nobody holds out of the cache.

@@ -12,7 +12,6 @@
 #include "Key.h"
 #include "Stripes.h"
 
-#include <chrono>
 #include <functional>
 #include <unordered_map>
 
@@ -20,16 +19,16 @@ namespace mla_jit::cache {
 
 enum class MemoryEvent {
   Hit,
-  Miss,    ///< made here, or not at all (find)
-  Wait,    ///< another thread was making it
-  Timeout, ///< and did not come to an end in time
-  Failed,  ///< to make; not kept
+  Miss,     ///< made here, or not at all (find)
+  Wait,     ///< another thread was making it
+  LeftLong, ///< and takes longer than this one was to wait
+  Failed,   ///< to make; not kept
   Evicted,
   Last = Evicted
 };
 
-using Deadline = std::chrono::steady_clock::time_point;
-inline constexpr Deadline kNoDeadline = Deadline::max();
+/// Whether to wait for a value that another thread takes long to make.
+enum class WaitFor { All, NotLong };
 
 /// What MemoryCache does, for values of any type.
 class MemoryCacheBase {
@@ -43,8 +42,8 @@ public:
   MemoryCacheBase &operator=(const MemoryCacheBase &) = delete;
 
   Value hit(const CacheKey &key);
-  Result<Value> getOrMake(const CacheKey &key, const Make &make,
-                          Deadline deadline);
+  Result<Value> getOrMake(const CacheKey &key, const Make &make, WaitFor wait);
+  void takesLong(const CacheKey &key);
   size_t shrink(size_t most);
   size_t size() const { return numValues.load(std::memory_order_relaxed); }
   EventCounts<MemoryEvent> counts;
@@ -62,7 +61,7 @@ private:
   void markUsed(Slot &slot);
   void land(const CacheKey &key, const std::shared_ptr<Flight> &flight,
             const Result<Value> &result);
-  Result<Value> waitFor(Flight &flight, Deadline deadline);
+  Result<Value> waitFor(Flight &flight, WaitFor wait);
   StripedPointer<void> dropOldest();
 
   size_t capacity;
@@ -95,10 +94,10 @@ public:
   }
 
   /// `make` gives a Result<Pointer>, not null, and runs in the calling thread.
-  /// `deadline` is for waiting: past it the error is Timeout.
+  /// WaitFor::NotLong: the error is Busy once another thread's takesLong.
   template <typename Make>
   Result<Pointer> getOrMake(const CacheKey &key, Make make,
-                            Deadline deadline = kNoDeadline) {
+                            WaitFor wait = WaitFor::All) {
     if (MemoryCacheBase::Value value = base.hit(key))
       return std::static_pointer_cast<T>(value);
     auto makeAny = [&]() -> Result<MemoryCacheBase::Value> {
@@ -108,11 +107,14 @@ public:
       return MemoryCacheBase::Value(std::move(*value));
     };
     Result<MemoryCacheBase::Value> value =
-        base.getOrMake(key, std::ref(makeAny), deadline);
+        base.getOrMake(key, std::ref(makeAny), wait);
     if (!value)
       return value.error();
     return std::static_pointer_cast<T>(*value);
   }
+
+  /// To be called by `make`, if it does: of the value that it makes.
+  void takesLong(const CacheKey &key) { base.takesLong(key); }
 
   /// Drops all values that nobody else holds. Returns how many.
   size_t trim() { return base.shrink(0); }

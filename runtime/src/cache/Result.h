@@ -23,7 +23,7 @@ enum class ErrorKind {
   Damaged,  ///< bytes that are not what was written, or of another format
   Unsafe,   ///< a directory that somebody else could write to
   System,   ///< the operating system refused: `code` is its errno
-  Timeout,  ///< the deadline passed first
+  Busy,     ///< another thread takes long to make it
   NoMemory, ///< the thread that made a value found none
   Failed,   ///< the caller's own computation failed
 };

@@ -285,14 +285,12 @@ llvm::Error Filler::setScalars() {
                            (args.flags & MLA_LAUNCH_PDL_TRIGGER) ? 1.0 : 0.0,
                            double(args.window)};
   static_assert(std::size(values) == FieldMap::kNumScalars);
-  bool hasWindow = fields.scalars.back() >= 0;
-  if (args.window && !hasWindow)
+  if (args.window && fields.scalars.back() < 0)
     return invalid(ofArgument("window"),
                    "requires a spec with MLA_MASK_WINDOW, but got {0}",
                    args.window);
-  // Without it no key is seen, and all results are 0.
-  if (hasWindow && args.window < 1)
-    return invalid(ofArgument("window"), "requires at least 1, but got {0}",
+  if (args.window < 0)
+    return invalid(ofArgument("window"), "requires at least 0, but got {0}",
                    args.window);
   for (size_t i = 0; i < std::size(values); ++i)
     if (fields.scalars[i] >= 0)

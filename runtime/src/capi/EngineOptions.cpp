@@ -115,6 +115,13 @@ llvm::Expected<EngineOptions> toOptions(const mla_engine_options &given) {
   options.cache.trustGroup = given.cache_trust == MLA_TRUST_GROUP;
   if (given.launch_graphs)
     options.launchGraphs = std::max(given.launch_graphs, 0);
+  if (given.ptxas) {
+    options.ptxas = given.ptxas;
+    if (!options.ptxas->empty() && options.ptxas->front() != '/')
+      return invalid(ofOption("ptxas"),
+                     "requires an absolute path, or \"\", but got '{0}'",
+                     given.ptxas);
+  }
   if (given.cache_bytes)
     options.cache.maxBytes = given.cache_bytes;
   if (given.memory_entries)
