@@ -408,6 +408,7 @@ TEST_F(CInterfaceCudaTest, LaunchesMayCheckTheirContents) {
   };
   for (int i = 0; i < 3; ++i) // none is remembered
     EXPECT_TRUE(launch()) << launch().message();
+  ContextHandle context = fake->launches.back().context;
   fake->launches.clear();
   length = 129; // a third page
   mla::Status status = launch();
@@ -430,8 +431,6 @@ TEST_F(CInterfaceCudaTest, LaunchesMayCheckTheirContents) {
   fake->failures.clear();
 
   const auto &call = driver->call();
-  ContextHandle context = nullptr;
-  call.primaryCtxRetain(&context, 0);
   call.ctxPushCurrent(context);
   mla_jit::cuda::StreamHandle stream = nullptr;
   call.streamCreate(&stream, mla_jit::cuda::kStreamNonBlocking);
@@ -450,7 +449,6 @@ TEST_F(CInterfaceCudaTest, LaunchesMayCheckTheirContents) {
   call.streamDestroy(stream);
   ContextHandle popped;
   call.ctxPopCurrent(&popped);
-  call.primaryCtxRelease(0);
 }
 
 //===----------------------------------------------------------------------===//
