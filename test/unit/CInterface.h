@@ -39,6 +39,17 @@ inline mla_spec smallSpec() {
   return spec;
 }
 
+/// DeepSeek-V3's decode of so many heads: 576/512 in bf16, pages of 64.
+inline mla_spec gpuSpec(int32_t heads = 16) {
+  mla_spec spec = smallSpec();
+  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
+  spec.h_q = heads;
+  spec.d_qk = 576;
+  spec.d_v = 512;
+  spec.page_size = 64;
+  return spec;
+}
+
 inline mla_tensor tensor(void *data, int32_t dtype,
                          std::initializer_list<int64_t> shape) {
   mla_tensor made = {};
@@ -65,6 +76,14 @@ makeEngine(const std::function<void(mla_engine_options &)> &change = {}) {
     return std::move(*engine);
   ADD_FAILURE() << engine.status().message();
   std::abort();
+}
+
+/// What a call that was refused with that code, and a reason, is refused for.
+inline std::string refusal(const mla::Status &status, mla_code code) {
+  EXPECT_EQ(status.code(), code)
+      << mla_code_name(status.code()) << ": " << status.message();
+  EXPECT_STRNE(status.message(), "");
+  return status->argument;
 }
 
 /// What an engine told, from any thread.

@@ -19,17 +19,6 @@
 
 using namespace mla_test;
 
-/// A kernel of a GPU that is not there.
-static mla_spec gpuSpec() {
-  mla_spec spec = smallSpec();
-  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
-  spec.h_q = 16;
-  spec.d_qk = 576;
-  spec.d_v = 512;
-  spec.page_size = 64;
-  return spec;
-}
-
 /// An engine for the host, or for sm_90a.
 static mla::Engine engineFor(const std::string &target,
                              uint32_t milliseconds = 0,

@@ -223,3 +223,33 @@ TEST(CInterfaceIntrospectionTest, ArgumentsAreCheckedWithoutALaunch) {
   EXPECT_STREQ(kernel->check(step.args)->argument, "q");
   EXPECT_EQ(mla_check(kernel->get(), nullptr, nullptr), MLA_E_INVALID);
 }
+
+TEST(CInterfaceIntrospectionTest, StagesOfWhatIsNotLoaded) {
+  Events events;
+  mla::Engine engine =
+      makeEngine([&](mla_engine_options &options) { events.record(options); });
+  auto tile = engine.compile(smallSpec(), "tile");
+  ASSERT_TRUE(tile) << tile.status().message();
+  EXPECT_NE(tile->find("mla.for_work"), std::string::npos);
+  auto code = engine.compile(tile->c_str(), "edited.mlir", "asm");
+  ASSERT_TRUE(code) << code.status().message();
+  EXPECT_NE(code->find("decode"), std::string::npos);
+  EXPECT_EQ(countersOf(engine).kernels_in_memory, 0u);
+
+  auto bad = engine.compile("func.func @f(", "edited.mlir", "asm");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.status().code(), MLA_E_COMPILE);
+  EXPECT_STREQ(bad.status()->stage, "parse");
+  auto failures = events.of(MLA_EVENT_COMPILE_FAILED);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures[0].find("edited.mlir:1"), std::string::npos);
+  for (const char *stage : {"nonsense", "ptx"}) {
+    auto none = engine.compile(smallSpec(), stage);
+    ASSERT_FALSE(none) << stage;
+    EXPECT_NE(std::string(none.status().message()).find(stage),
+              std::string::npos);
+  }
+  EXPECT_EQ(
+      mla_compile(engine.get(), nullptr, "tile", nullptr, nullptr, nullptr),
+      MLA_E_INVALID);
+}

@@ -28,10 +28,7 @@ protected:
   CInterfaceKeysTest() {
     void *library = dlopen(MLA_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
     EXPECT_TRUE(library) << dlerror();
-    fake = reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
-    fake->~FakeCuda();
-    new (fake) FakeCuda;
-    fake->version = 12030; // cannot be asked for the parameters of a kernel
+    fake = freshFakeCuda(library);
   }
 
   mla::Engine engineOf(mla_policy policy) {
@@ -59,16 +56,6 @@ protected:
   Events events;
 };
 } // namespace
-
-static mla_spec gpuSpec() {
-  mla_spec spec = smallSpec();
-  spec.q_dtype = spec.kv_dtype = spec.out_dtype = MLA_BF16;
-  spec.h_q = 16;
-  spec.d_qk = 576;
-  spec.d_v = 512;
-  spec.page_size = 64;
-  return spec;
-}
 
 static std::string scheduleOf(mla::Engine &engine, const mla_spec &spec) {
   auto text = engine.compile(spec, "tile");

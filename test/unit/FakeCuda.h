@@ -20,9 +20,11 @@
 #include "../../runtime/src/cuda/DriverAPI.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
@@ -106,5 +108,15 @@ inline std::string fakeCubin(const std::string &text) {
 
 /// The symbol "mlaFakeCuda" of the library.
 using FakeCudaFn = FakeCuda *(*)();
+
+/// That of an open library, as it is at the start of a test of the C interface.
+inline FakeCuda *freshFakeCuda(void *library) {
+  FakeCuda *fake =
+      reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
+  fake->~FakeCuda();
+  new (fake) FakeCuda;
+  fake->version = 12030; // cannot be asked for the parameters of a kernel
+  return fake;
+}
 
 #endif // MLA_JIT_TEST_UNIT_FAKECUDA_H

@@ -195,10 +195,7 @@ protected:
           options.num_sms = 0;
         })) {
     void *library = dlopen(MLA_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    fake = reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
-    fake->~FakeCuda();
-    new (fake) FakeCuda;
-    fake->version = 12030; // cannot be asked for the parameters of a kernel
+    fake = freshFakeCuda(library);
     fake->onCall = [](bool begins) { insideDriver += begins ? 1 : -1; };
     driver = &*mla_jit::cuda::Driver::get();
   }

@@ -75,10 +75,7 @@ protected:
       std::filesystem::copy_file(MLA_FAKE_CUDA, path);
       return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     }();
-    fake = reinterpret_cast<FakeCudaFn>(dlsym(library, "mlaFakeCuda"))();
-    fake->~FakeCuda();
-    new (fake) FakeCuda;
-    fake->version = 12030; // cannot be asked for the parameters of a kernel
+    fake = freshFakeCuda(library);
   }
   ~SelfCheckTest() override {
     EXPECT_EQ(fake->contexts, 0);
