@@ -64,8 +64,12 @@ llvm::Error checkDeviceContents(const Arguments &arguments,
   // Also before the copies that were begun lose their memory.
   llvm::Error ended = driver.check(driver.call().streamSynchronize(stream),
                                    "cuStreamSynchronize");
-  if (failure || ended)
-    return llvm::joinErrors(std::move(failure), std::move(ended));
+  if (failure) { // tells enough
+    llvm::consumeError(std::move(ended));
+    return failure;
+  }
+  if (ended)
+    return ended;
   return onHost.checkContents();
 }
 

@@ -73,6 +73,9 @@ TEST_F(CInterfaceCudaLaunchTest, LaunchesMayCheckTheirContents) {
   fake->failures["cuMemcpyDtoHAsync"] = mla_jit::cuda::InvalidValue;
   EXPECT_NE(std::string(launch().message()).find("'seq_lens'"),
             std::string::npos);
+  for (const char *name : {"cuMemcpyDtoHAsync", "cuStreamSynchronize"})
+    fake->failures[name] = mla_jit::cuda::IllegalAddress;
+  EXPECT_EQ(launch().code(), MLA_E_DEVICE_LOST);
   fake->failures.clear();
 
   const auto &call = driver->call();

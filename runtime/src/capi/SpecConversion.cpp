@@ -135,8 +135,8 @@ static llvm::Error checkSupported(const mla_spec &spec) {
   return llvm::Error::success();
 }
 
-/// Of KernelInfo::kMaxArguments; others are 17 at most.
-static constexpr size_t kMostScoreArguments = 15;
+/// Others are 17 at most.
+static constexpr size_t kMostScoreArguments = KernelInfo::kMaxArguments - 17;
 
 llvm::Error readScoreMod(std::string_view text, Spec &spec) {
   llvm::StringRef rest = llvm::StringRef(text).ltrim();
