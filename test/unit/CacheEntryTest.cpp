@@ -70,8 +70,8 @@ TEST(CacheEntryTest, WrongSizesDoNoHarm) {
     for (uint32_t value : {0u, 1u, 0x7fffffffu, 0xffffffffu}) {
       std::string wrong = bytes;
       std::memcpy(wrong.data() + at, &value, 4);
-      uint64_t checksum = crc64(wrong.substr(0, headBytes - 8));
-      std::memcpy(wrong.data() + headBytes - 8, &checksum, 8);
+      uint64_t sum = checksum(wrong.substr(0, headBytes - 8));
+      std::memcpy(wrong.data() + headBytes - 8, &sum, 8);
       if (auto entry = parse(wrong))
         EXPECT_LE(entry->keyText().size(), bytes.size());
     }
@@ -82,5 +82,5 @@ TEST(CacheEntryTest, AnotherVersionIsNamed) {
   std::string bytes(entryOf(keyOf(1)).bytes());
   bytes[8] = 7;
   EXPECT_EQ(parse(bytes).error().message,
-            "requires format version 1, but got 7");
+            "requires format version 2, but got 7");
 }

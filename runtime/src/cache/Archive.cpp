@@ -16,7 +16,7 @@
 using namespace mla_jit::cache;
 
 static constexpr std::string_view kMagic = "mlaarchv";
-static constexpr uint32_t kVersion = 1;
+static constexpr uint32_t kVersion = 2;
 static constexpr size_t kHeadBytes = 12, kTailBytes = 24;
 
 static Error damaged(std::string what) {
@@ -86,7 +86,7 @@ Status ArchiveBuilder::finish() {
   uint64_t indexBytes = writer.out.size();
   writer.u64(offset);
   writer.u64(indexBytes);
-  writer.u64(crc64(writer.out));
+  writer.u64(checksum(writer.out));
   if (Status status = file.write(writer.out); !status)
     return status;
   return file.publish();
@@ -130,7 +130,7 @@ Status Archive::readIndex() {
   Result<SharedBytes> index = bytesAt(indexOffset, indexBytes + 16);
   if (!index)
     return index.error();
-  if (crc64(index->view) != tailReader.u64())
+  if (checksum(index->view) != tailReader.u64())
     return damaged("the checksum of its index is wrong");
 
   FormatReader reader(index->view.substr(0, indexBytes));

@@ -52,9 +52,9 @@ Result<Entry> Entry::make(const CacheKey &key, std::string_view buildId,
   for (const Section &section : sections) {
     writer.text(section.name);
     writer.u64(section.content.size());
-    writer.u64(crc64(section.content));
+    writer.u64(checksum(section.content));
   }
-  writer.u64(crc64(writer.out));
+  writer.u64(checksum(writer.out));
   for (const Section &section : sections)
     writer.raw(section.content);
   return fromBytes(SharedBytes(std::move(writer.out)));
@@ -77,7 +77,7 @@ Result<Entry> Entry::fromBytes(SharedBytes bytes) {
   if (headBytes > totalBytes || headBytes < kFixedBytes + 8)
     return damaged("its head has an impossible size");
   std::string_view head = bytes.view.substr(0, headBytes - 8);
-  if (FormatReader(bytes.view.substr(headBytes - 8)).u64() != crc64(head))
+  if (FormatReader(bytes.view.substr(headBytes - 8)).u64() != checksum(head))
     return damaged("the checksum of its head is wrong");
 
   auto data = std::make_shared<Data>();
@@ -89,7 +89,7 @@ Result<Entry> Entry::fromBytes(SharedBytes bytes) {
   for (uint32_t i = 0; i < numSections && reader.ok(); ++i) {
     std::string_view name = reader.text();
     std::string_view content = contents.raw(reader.u64());
-    if (crc64(content) != reader.u64())
+    if (checksum(content) != reader.u64())
       return damaged("the checksum of its section '" + std::string(name) +
                      "' is wrong");
     data->sections.push_back({name, content});

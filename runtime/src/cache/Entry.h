@@ -53,7 +53,7 @@ struct Section {
 ///   contents: of the sections, in this order, without gaps
 class Entry {
 public:
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   /// What claims to be larger is taken for damage.
   static constexpr uint64_t kMaxBytes = uint64_t(1) << 28;
 
