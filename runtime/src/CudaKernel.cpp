@@ -37,10 +37,10 @@ public:
   /// Launches keep the parameters of all entries on the stack.
   static constexpr size_t kMaxEntries = 4;
 
-  CudaKernel(CompileResult compiled,
+  CudaKernel(const CompileResult &compiled,
              std::shared_ptr<const cuda::Context> context, int maxWorkers,
              std::shared_ptr<LaunchGraphBudget> budget)
-      : KernelState(std::move(compiled)), context(std::move(context)),
+      : KernelState(compiled), context(std::move(context)),
         graphs(std::move(budget)) {
     workers = limited(usedSMs(this->context->device(), maxWorkers));
   }
@@ -270,13 +270,12 @@ llvm::Expected<bool> CudaKernel::repeat(const LaunchKey &key,
 }
 
 llvm::Expected<std::unique_ptr<KernelState>>
-loadCudaKernel(CompileResult compiled,
+loadCudaKernel(const CompileResult &compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers,
                unsigned threads, std::shared_ptr<LaunchGraphBudget> graphs) {
-  std::string ptx = compiled.text, cubin = compiled.cubin;
-  auto state = std::make_unique<CudaKernel>(
-      std::move(compiled), std::move(context), maxWorkers, std::move(graphs));
-  if (llvm::Error error = state->load(ptx, cubin, threads))
+  auto state = std::make_unique<CudaKernel>(compiled, std::move(context),
+                                            maxWorkers, std::move(graphs));
+  if (llvm::Error error = state->load(compiled.text, compiled.cubin, threads))
     return std::move(error);
   return state;
 }

@@ -21,7 +21,7 @@ class LaunchGraphBudget;
 /// modules the driver assembles on at most `threads` threads. `graphs`: of
 /// these it takes what its launches may keep; null: none.
 llvm::Expected<std::unique_ptr<KernelState>>
-loadCudaKernel(CompileResult compiled,
+loadCudaKernel(const CompileResult &compiled,
                std::shared_ptr<const cuda::Context> context, int maxWorkers,
                unsigned threads, std::shared_ptr<LaunchGraphBudget> graphs);
 

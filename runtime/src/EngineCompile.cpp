@@ -129,9 +129,9 @@ Engine::State::load(llvm::Expected<CompileRequest> request) {
           *keys, {.message = "which kernels of MLIR text always take"}, make))
     return std::move(error);
   if (isHost())
-    return loadHostKernel(std::move(compiled), pool);
-  return loadCudaKernel(std::move(compiled), device, options.numWorkers,
-                        share.threads(), launchGraphs);
+    return loadHostKernel(compiled, pool);
+  return loadCudaKernel(compiled, device, options.numWorkers, share.threads(),
+                        launchGraphs);
 }
 
 llvm::Expected<std::string> Engine::compile(const Spec &spec, Stage stage) {

@@ -75,25 +75,25 @@ Engine::State::compileCode(const Spec &spec, const KernelKeys &keys,
 }
 
 llvm::Expected<std::unique_ptr<KernelState>>
-Engine::State::loadOnDevice(CompileResult compiled, const cache::Entry &entry,
-                            const KernelKeys &keys) {
+Engine::State::loadOnDevice(const CompileResult &compiled,
+                            const cache::Entry &entry, const KernelKeys &keys) {
   auto opened = openDeviceOfChip();
   if (!opened)
     return opened.takeError();
-  auto load =
-      [&](CompileResult code) -> llvm::Expected<std::unique_ptr<KernelState>> {
+  auto load = [&](const CompileResult &code)
+      -> llvm::Expected<std::unique_ptr<KernelState>> {
     if (llvm::Error error = checkAssembler(*opened, code.assembler))
       return std::move(error);
-    return loadCudaKernel(std::move(code), *opened, options.numWorkers,
+    return loadCudaKernel(code, *opened, options.numWorkers,
                           threadsForKernel().threads(), launchGraphs);
   };
   if (compiled.cubin.empty())
-    return load(std::move(compiled));
+    return load(compiled);
 
   std::string name = "the cubin of " + compiled.assembler + " for " +
                      compiled.info->chip + " cannot be loaded by " +
                      nameDriversAssembler((*opened)->driver()) + ": ";
-  auto loaded = load(std::move(compiled));
+  auto loaded = load(compiled);
   if (loaded)
     return loaded;
   Failure refusal = describeFailure(loaded.takeError());
@@ -105,7 +105,7 @@ Engine::State::loadOnDevice(CompileResult compiled, const cache::Entry &entry,
     return ptx.takeError();
   ptx->cubin.clear();
   ptx->assembler.clear();
-  loaded = load(std::move(*ptx));
+  loaded = load(*ptx);
   if (loaded) {
     store.tell(EngineEvent::Kind::CacheWarning, &keys, 0,
                refusal.message + ": it has assembled the PTX beside it");
@@ -117,10 +117,11 @@ Engine::State::loadOnDevice(CompileResult compiled, const cache::Entry &entry,
 }
 
 llvm::Expected<std::shared_ptr<Kernel>>
-Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
-                        KernelOrigin origin, const KernelKeys &keys) {
-  auto loaded = isHost() ? loadHostKernel(std::move(compiled), pool)
-                         : loadOnDevice(std::move(compiled), entry, keys);
+Engine::State::loadCode(const CompileResult &compiled,
+                        const cache::Entry &entry, KernelOrigin origin,
+                        const KernelKeys &keys) {
+  auto loaded = isHost() ? loadHostKernel(compiled, pool)
+                         : loadOnDevice(compiled, entry, keys);
   if (!loaded)
     return loaded.takeError();
   (*loaded)->entry = entry;
@@ -131,9 +132,9 @@ Engine::State::loadCode(CompileResult compiled, const cache::Entry &entry,
 }
 
 KernelStore::Load Engine::State::loader(const KernelKeys &keys) {
-  return [this, &keys](CompileResult compiled, const cache::Entry &entry,
+  return [this, &keys](const CompileResult &compiled, const cache::Entry &entry,
                        KernelOrigin origin) {
-    return loadCode(std::move(compiled), entry, origin, keys);
+    return loadCode(compiled, entry, origin, keys);
   };
 }
 

@@ -163,7 +163,7 @@ Engine::State::loadCheck(const Spec &spec, const ContextPtr &device,
     compiled->cubin = std::move(report->cubin);
   }
   // Launched twice: the engine's graphs are for kernels that are kept.
-  auto loaded = loadCudaKernel(std::move(*compiled), device, options.numWorkers,
+  auto loaded = loadCudaKernel(*compiled, device, options.numWorkers,
                                share.threads(), /*graphs=*/nullptr);
   if (!loaded)
     return loaded.takeError();

@@ -109,13 +109,12 @@ struct Engine::State {
   compileCode(const Spec &spec, const KernelKeys &keys,
               const cuda::Context *device,
               const std::shared_ptr<CompileTrail> &trail);
-  llvm::Expected<std::shared_ptr<Kernel>> loadCode(CompileResult compiled,
-                                                   const cache::Entry &entry,
-                                                   KernelOrigin origin,
-                                                   const KernelKeys &keys);
+  llvm::Expected<std::shared_ptr<Kernel>>
+  loadCode(const CompileResult &compiled, const cache::Entry &entry,
+           KernelOrigin origin, const KernelKeys &keys);
   /// Loads a cubin; where the driver refuses it, the PTX that it was made of.
   llvm::Expected<std::unique_ptr<KernelState>>
-  loadOnDevice(CompileResult compiled, const cache::Entry &entry,
+  loadOnDevice(const CompileResult &compiled, const cache::Entry &entry,
                const KernelKeys &keys);
 
   //===--------------------------------------------------------------------===//

@@ -50,15 +50,15 @@ struct EntryCall {
 } // namespace
 
 llvm::Expected<std::unique_ptr<KernelState>>
-loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
+loadHostKernel(const CompileResult &compiled,
+               std::shared_ptr<WorkerPool> pool) {
   if (!compiled.missingFeature.empty())
     return createStringError(llvm::formatv(
         "the kernel is compiled for '{0}', but this machine has no {1}: "
         "it can be compiled, not run",
         compiled.cpu, compiled.missingFeature));
   auto start = std::chrono::steady_clock::now();
-  std::string object = compiled.text;
-  auto state = std::make_unique<HostKernel>(std::move(compiled));
+  auto state = std::make_unique<HostKernel>(compiled);
   state->pool = std::move(pool);
   state->pool->start();
   if (llvm::Error error = checkLimits(*state->info))
@@ -68,7 +68,7 @@ loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool) {
   for (const KernelInfo::Entry &entry : state->info->entries)
     symbols.push_back(entry.symbol + "_packed");
   auto code = mlir::mla::runContainedFor<HostCode>(
-      "link", [&] { return HostCode::link(object, symbols); });
+      "link", [&] { return HostCode::link(compiled.text, symbols); });
   if (!code)
     return code.takeError();
   for (void *address : code->addresses())

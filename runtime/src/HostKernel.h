@@ -16,7 +16,7 @@ namespace mla_jit {
 
 /// Links object code into the process, to be run by the pool.
 llvm::Expected<std::unique_ptr<KernelState>>
-loadHostKernel(CompileResult compiled, std::shared_ptr<WorkerPool> pool);
+loadHostKernel(const CompileResult &compiled, std::shared_ptr<WorkerPool> pool);
 
 } // namespace mla_jit
 

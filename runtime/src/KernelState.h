@@ -23,8 +23,8 @@ enum class LaunchPart : uint8_t { All, Plan, Work };
 /// A loaded kernel: code and what runs it.
 class KernelState {
 public:
-  KernelState(CompileResult compiled)
-      : info(std::move(compiled.info)), times(std::move(compiled.times)),
+  KernelState(const CompileResult &compiled)
+      : info(compiled.info), times(compiled.times),
         codeBytes(compiled.cubin.empty() ? compiled.text.size()
                                          : compiled.cubin.size()),
         deviceBytes(compiled.cubin.size()) {}

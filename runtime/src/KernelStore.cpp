@@ -192,7 +192,7 @@ KernelStore::loadFound(const KernelKeys &keys, const Found &found, Load &load) {
   auto compiled = readEntry(found.entry);
   if (!compiled)
     return refuse({.message = llvm::toString(compiled.takeError())});
-  auto kernel = load(std::move(*compiled), found.entry, found.origin);
+  auto kernel = load(*compiled, found.entry, found.origin);
   if (!kernel) {
     Failure failure = describeFailure(kernel.takeError(), FailureKind::Compile);
     if (failure.kind == FailureKind::Compile &&

@@ -56,7 +56,7 @@ public:
       const std::shared_ptr<CompileTrail> &)>;
   /// Loads what was compiled, now or before.
   using Load = llvm::unique_function<llvm::Expected<KernelPtr>(
-      CompileResult, const cache::Entry &, KernelOrigin)>;
+      const CompileResult &, const cache::Entry &, KernelOrigin)>;
 
   /// Does it, and returns what there is to tell.
   using Compilation = llvm::function_ref<llvm::Expected<std::string>()>;

@@ -128,8 +128,7 @@ protected:
     compiled.text = text.value_or(ptx);
     compiled.cubin = std::move(cubin);
     compiled.info = std::make_shared<KernelInfo>(info);
-    return loadCudaKernel(std::move(compiled), context, maxWorkers, threads,
-                          graphs);
+    return loadCudaKernel(compiled, context, maxWorkers, threads, graphs);
   }
 
   llvm::Error run(const KernelState &state, const Arguments &arguments,
