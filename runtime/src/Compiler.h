@@ -90,12 +90,18 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu);
 llvm::Error checkChip(const std::string &chip);
 
 /// The fewest queries, at least 1, for which the compiler chooses the same
-/// schedule as for those of the request; these where there is none to choose.
-llvm::Expected<int64_t> fewestQueriesAlike(const CompileRequest &request);
+/// schedule on a GPU of that chip as for those of the decode, which has none;
+/// these where there is none to choose.
+llvm::Expected<int64_t> fewestQueriesAlike(const Spec &spec,
+                                           const std::string &chip);
 
 /// The problem that a spec describes, as MLIR text: a function "decode" around
 /// one mla.decode, or "merge" around one mla.merge.
 llvm::Expected<std::string> buildProblemText(const Spec &spec);
+
+/// The same of a decode without what no choice of a schedule depends on and
+/// takes long to read: mask and score code.
+llvm::Expected<std::string> buildShapeText(const Spec &spec);
 
 } // namespace mla_jit
 

@@ -14,9 +14,9 @@
 #include "Compiler.h"
 #include "mla/Dataflow/Dataflow.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"
-#include "mla/Pipelines/Registration.h"
 #include "mla/Target/Contained.h"
 #include "mla/Target/NVPTX.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -52,33 +52,35 @@ llvm::Error checkChip(const std::string &chip) {
   return why ? refuse("chip", *why) : llvm::Error::success();
 }
 
-static int64_t findFewestQueries(const CompileRequest &request) {
-  DialectRegistry registry;
-  mla::registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+/// Before a kernel is found on disk, so no more is loaded than it takes.
+static int64_t findFewestQueries(const std::string &text, const Spec &spec,
+                                 const std::string &chip) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<mla::MLADialect, func::FuncDialect>();
   // What is wrong is told when it is compiled.
   ScopedDiagnosticHandler silence(&context,
                                   [](Diagnostic &) { return success(); });
-  auto module = parseSourceString<ModuleOp>(
-      request.mlir, ParserConfig(&context), request.name);
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
   mla::NoTarget why;
-  auto target = mla::makeCudaTarget(&context, request.chip, why);
-  int64_t queries = request.queries;
+  auto target = mla::makeCudaTarget(&context, chip, why);
+  int64_t queries = spec.queries;
   if (module && succeeded(target))
     module->walk([&](mla::DecodeOp op) {
-      queries = mla::fewestQueriesAlike(
-          op, *target, {request.queries, request.alignedStrides});
+      queries =
+          mla::fewestQueriesAlike(op, *target, {queries, spec.alignedStrides});
     });
   return queries;
 }
 
-llvm::Expected<int64_t> fewestQueriesAlike(const CompileRequest &request) {
+llvm::Expected<int64_t> fewestQueriesAlike(const Spec &spec,
+                                           const std::string &chip) {
+  auto text = buildShapeText(spec);
+  if (!text)
+    return text.takeError();
   return mla::runContainedFor<int64_t>(
-      "schedule",
-      [request]() -> llvm::Expected<int64_t> {
-        return findFewestQueries(request);
-      },
-      request.timeLimit);
+      "schedule", [&]() -> llvm::Expected<int64_t> {
+        return findFewestQueries(*text, spec, chip);
+      });
 }
 
 } // namespace mla_jit

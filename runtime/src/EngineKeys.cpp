@@ -22,7 +22,7 @@ namespace mla_jit {
 
 Spec Engine::State::normalised(const Spec &spec) const {
   Spec what = spec;
-  if (isHost() || !spec.schedule.empty())
+  if (isHost() || !spec.schedule.empty() || spec.operation == Operation::Merge)
     what.queries = 1; // what a GPU's schedule is chosen for
   if (isHost())
     what.alignedStrides = true;
@@ -33,10 +33,11 @@ llvm::Expected<Spec> Engine::State::canonical(const Spec &spec) {
   Spec what = normalised(spec);
   if (what.queries <= 1)
     return what;
-  auto asked = request(what);
-  if (!asked)
-    return asked.takeError();
-  if (llvm::Error error = fewestQueriesAlike(*asked).moveInto(what.queries))
+  auto compiledFor = chip();
+  if (!compiledFor)
+    return compiledFor.takeError();
+  if (llvm::Error error =
+          fewestQueriesAlike(what, *compiledFor).moveInto(what.queries))
     return std::move(error);
   return what;
 }

@@ -220,17 +220,8 @@ static llvm::Expected<std::string> buildMergeText(const Spec &spec) {
       .str();
 }
 
-llvm::Expected<std::string> buildProblemText(const Spec &spec) {
-  if (spec.operation == Operation::Merge)
-    return buildMergeText(spec);
-  if (llvm::Error error = checkSpec(spec))
-    return std::move(error);
-  if (llvm::Error error = checkSchedule(spec))
-    return std::move(error);
-  auto parameters = maskParameters(spec.mask);
-  if (!parameters)
-    return parameters.takeError();
-
+/// A decode that was checked, with a mask of these parameters.
+static std::string writeDecode(const Spec &spec, const Names &maskParameters) {
   Writer w;
   int64_t latent = spec.headDim - spec.ropeDim;
   std::string tokens = spec.raggedQ ? "?x" : "?x?x";
@@ -271,7 +262,7 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   w.clause("scale", "softmax_scale", "f32");
   w.clause("num_splits", "num_splits", "i32");
   std::string maskClause = maskText(spec.mask);
-  for (const std::string &name : *parameters)
+  for (const std::string &name : maskParameters)
     maskClause += ", " + w.argument(name, "i32");
   w.clauses += "    mask(" + maskClause + ")\n";
   w.clause("out", "out", queries(spec.headDimV, spec.outDType));
@@ -295,6 +286,29 @@ llvm::Expected<std::string> buildProblemText(const Spec &spec) {
   return formatv("func.func @decode({0}) {{\n  mla.decode\n{1}  return\n}\n",
                  w.arguments, w.clauses)
       .str();
+}
+
+llvm::Expected<std::string> buildProblemText(const Spec &spec) {
+  if (spec.operation == Operation::Merge)
+    return buildMergeText(spec);
+  if (llvm::Error error = checkSpec(spec))
+    return std::move(error);
+  if (llvm::Error error = checkSchedule(spec))
+    return std::move(error);
+  auto parameters = maskParameters(spec.mask);
+  if (!parameters)
+    return parameters.takeError();
+  return writeDecode(spec, *parameters);
+}
+
+llvm::Expected<std::string> buildShapeText(const Spec &spec) {
+  if (llvm::Error error = checkSpec(spec))
+    return std::move(error);
+  Spec shape = spec;
+  shape.mask = "none";
+  shape.scoreArguments.clear();
+  shape.scoreBody.clear();
+  return writeDecode(shape, /*maskParameters=*/{});
 }
 
 } // namespace mla_jit

@@ -106,6 +106,28 @@ TEST_F(CInterfaceKeysTest, QueriesMatterAsFarAsTheScheduleDoes) {
   }
 }
 
+// Keys are made without them.
+TEST_F(CInterfaceKeysTest, MaskAndScoreCodeChooseNoSchedule) {
+  mla::Engine engine = engineOf(MLA_POLICY_FORBID);
+  for (int32_t heads : {6, 16, 128}) {
+    mla_spec spec = gpuSpec();
+    spec.h_q = heads;
+    for (int32_t queries : {1, 2, 4, 7, 16}) {
+      spec.max_q_len = queries;
+      spec.mask = MLA_MASK_CAUSAL;
+      spec.score_mod = nullptr;
+      std::string schedule = scheduleOf(engine, spec);
+      spec.mask = MLA_MASK_CAUSAL | MLA_MASK_WINDOW;
+      EXPECT_EQ(scheduleOf(engine, spec), schedule) << heads;
+      spec.mask = 0;
+      EXPECT_EQ(scheduleOf(engine, spec), schedule) << heads;
+      spec.score_mod = "(%more: f32) %y = arith.addf %score, %more : f32\n"
+                       "mla.yield %y : f32";
+      EXPECT_EQ(scheduleOf(engine, spec), schedule) << heads;
+    }
+  }
+}
+
 TEST_F(CInterfaceKeysTest, ADeviceWithoutKernelsIsRefused) {
   fake->major = 8; // A100
   mla::Engine engine =

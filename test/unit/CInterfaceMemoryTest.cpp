@@ -201,6 +201,43 @@ TEST(CInterfaceMemoryTest, EveryAllocationOfSmallCallsMayFail) {
   EXPECT_GT(calls.failures, 50);
 }
 
+// Of a GPU's kernel for several queries, whose schedule is chosen for it. What
+// is made for a chip needs no driver.
+TEST(CInterfaceMemoryTest, AllocationsOfAKeyMayFail) {
+  mla::Engine engine = makeEngine([](mla_engine_options &options) {
+    options.target = "cuda:sm_90a";
+    options.num_sms = 132;
+    options.jit_policy = MLA_POLICY_FORBID;
+  });
+  Scratch scratch;
+  std::string path = scratch.path + "/archive";
+  mla_spec spec = gpuSpec();
+  spec.max_q_len = 4;
+  Calls calls(2);
+  auto build = [&](mla_status *status) {
+    mla::Status said;
+    mla_code code =
+        mla_archive_build(engine.get(), &spec, 1, path.c_str(), said.get());
+    isCalling = false;
+    if (code == MLA_E_FORBIDDEN) // all but the kernel
+      return MLA_OK;
+    if (status)
+      *status = *said.get();
+    return code;
+  };
+  calls.untilItWorks(build);
+  EXPECT_GT(calls.failures, 10);
+  // The thread that chooses.
+  isOfCaller = false;
+  for (int64_t after : {0, 10, 100, 300}) {
+    remaining = after;
+    fault = Fault::BadAlloc;
+    EXPECT_EQ(build(nullptr), MLA_E_OOM) << after;
+    EXPECT_EQ(fault.exchange(Fault::None), Fault::None) << after;
+  }
+  EXPECT_EQ(build(nullptr), MLA_OK);
+}
+
 // Nothing stays locked, and nobody waits for what was left: also while another
 // thread wants the same kernel.
 TEST(CInterfaceMemoryTest, AllocationsOfACompilationMayFail) {
