@@ -9,6 +9,7 @@
 #include "Compiler.h"
 #include "KernelDescription.h"
 #include "ModuleText.h"
+#include "TextNesting.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Dialect/MLA/IR/Unsupported.h"
 #include "mla/Dialect/MLA/Transforms/Passes.h"

@@ -29,10 +29,6 @@ namespace mla_jit {
 std::string textOf(mlir::ModuleOp module);
 std::string textOf(const llvm::Module &module);
 
-/// MLIR's parser recurses: text that is nested too deeply would end the
-/// process.
-llvm::Error checkNesting(llvm::StringRef text);
-
 /// The text of a module as it is when this is made, printed on a thread of its
 /// own: that of what one thread does takes as long as LLVM's passes over it.
 class TextBeside {

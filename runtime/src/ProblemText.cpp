@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compiler.h"
-#include "ModuleText.h"
+#include "TextNesting.h"
 #include "mla/Dialect/MLA/IR/MLA.h"
 #include "mla/Target/Contained.h"
 #include "mlir/AsmParser/AsmParser.h"

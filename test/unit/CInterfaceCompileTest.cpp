@@ -15,6 +15,8 @@
 #include "CInterface.h"
 #include "FakePtxas.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <csignal>
 
 using namespace mla_test;
@@ -141,6 +143,30 @@ TEST(CInterfaceCompileTest, TextThatIsNestedTooDeeply) {
       "// " + repeat("(") + "\nmodule @\"" + repeat("[") + "\" {}";
   auto compiled = engine.compile(flat.c_str(), "f", "problem");
   EXPECT_TRUE(compiled) << compiled.status().message();
+}
+
+// They nest as what they stand for, wherever their lines end.
+TEST(CInterfaceCompileTest, AliasesThatNestTooDeeply) {
+  mla::Engine engine = engineFor("host");
+  auto compile = [&](const char *alias, int count) {
+    std::string text = "#a0 = 1\n!a0 = f32\n";
+    for (int i = 1; i < count; ++i)
+      text += llvm::formatv(alias, i, i - 1).str();
+    return engine.compile((text + "module {}").c_str(), "f", "problem");
+  };
+  for (const char *alias : {"#a{0} = [#a{1}]\n", "#a{0} =\n\n[#a{1}]\n",
+                            "#a{0} = distinct[{0}]\n // of\n<#a{1}>\n",
+                            "!a{0} = tuple\n // of\n<!a{1}>\n"}) {
+    auto many = compile(alias, 100000);
+    EXPECT_EQ(many.status().code(), MLA_E_COMPILE) << alias;
+    EXPECT_NE(std::string(many.status().message()).find("of aliases"),
+              std::string::npos)
+        << many.status().message();
+    auto some = compile(alias, 200);
+    EXPECT_TRUE(some) << some.status().message();
+  }
+  auto flat = compile("#a{0} = [#a0, {1}]\n", 1000);
+  EXPECT_TRUE(flat) << flat.status().message();
 }
 
 TEST(CInterfaceCompileTest, UnalignedKernelsTakeNoScheduleThatNeedsAlignment) {
