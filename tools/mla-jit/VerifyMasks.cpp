@@ -164,8 +164,8 @@ static Case customScore(const char *name, const std::string &body,
   c.shapes = {lengths({17, 0, 523, 64}), lengths({130, 1, 300}, 5)};
   c.splits = {0, 1, 3};
   c.note = "score code of its own";
+  c.spec.scoreBody = body;
   c.edit = [=](Problem &problem) {
-    problem.spec.scoreBody = body;
     problem.score.reference = reference;
     return Error::success();
   };
@@ -229,6 +229,27 @@ static void addCustomScores(std::vector<Case> &cases) {
       "      %c = arith.constant 2.5 : f32\n"
       "      mla.yield %c : f32",
       [](int64_t, int64_t, int64_t, int64_t, double) { return 2.5; }));
+  // The index is also a constant outside of the code. What it does not name is
+  // NaN.
+  Case named =
+      customScore("constant-index",
+                  "      %c0 = arith.constant 0 : index\n"
+                  "      %factor = memref.load %factors[%c0] : memref<?xf32>\n"
+                  "      %scaled = arith.mulf %score, %factor : f32\n"
+                  "      mla.yield %scaled : f32",
+                  [](int64_t, int64_t, int64_t, int64_t, double score) {
+                    return score * 0.75;
+                  });
+  named.spec.scoreArguments = {{"factors", "memref<?xf32>"}};
+  named.edit = [setReference = named.edit](Problem &problem) -> Error {
+    auto factors = problem.inputs.add("factors", DType::F32, {2});
+    if (!factors)
+      return factors.takeError();
+    static_cast<float *>(factors->data)[0] = 0.75f;
+    static_cast<float *>(factors->data)[1] = NAN;
+    return setReference(problem);
+  };
+  cases.push_back(named);
 }
 
 void addMaskCases(std::vector<Case> &cases) {

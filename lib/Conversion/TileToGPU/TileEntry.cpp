@@ -31,6 +31,25 @@ static Type elementType(Value memref) {
   return cast<MemRefType>(memref.getType()).getElementType();
 }
 
+/// Gives each use of a constant in the code one of its own: common
+/// subexpression elimination takes some out of one loop over tiles, and not out
+/// of the other.
+static void sinkConstants(ScoreOp score) {
+  auto isConstant = [](Operation *op) {
+    return op && op->hasTrait<OpTrait::ConstantLike>();
+  };
+  SmallVector<Operation *> users;
+  score.getBody().walk([&](Operation *op) { users.push_back(op); });
+  for (Operation *user : users)
+    for (OpOperand &operand : user->getOpOperands())
+      if (Operation *constant = operand.get().getDefiningOp();
+          isConstant(constant))
+        operand.set(OpBuilder(user).clone(*constant)->getResult(0));
+  for (Operation *op : users)
+    if (isConstant(op) && op->use_empty())
+      op->erase();
+}
+
 /// Checks one loop over tiles: its ops are those of mla-tile, chained. `first`
 /// is a loop that was checked before, which this one has to repeat but for the
 /// mask; null for the first.
@@ -80,6 +99,7 @@ static LogicalResult checkLoop(scf::ForOp loop, PlanOp plan, scf::ForOp first) {
 
 /// Finds what the loops over tiles have in common.
 static LogicalResult analyzeLoops(TileEntry &entry) {
+  entry.work.getBody().walk(sinkConstants);
   scf::ForOp first;
   for (scf::ForOp loop : entry.work.getBody().getOps<scf::ForOp>()) {
     if (failed(checkLoop(loop, entry.plan, first)))

@@ -57,7 +57,8 @@ struct TileEntry {
   std::function<std::pair<Value, Value>(OpBuilder &)> readRange;
 };
 
-/// Finds the ops of an entry. Fails with an error that says what is not as
+/// Finds the ops of an entry, and gives its score code constants of its own.
+/// Fails with an error that says what is not as
 /// mla-tile, mla-split-kv and mla-specialize-tiles make it, or that no
 /// dataflow of a GPU can do.
 FailureOr<TileEntry> analyzeTileEntry(func::FuncOp func, TargetAttr target);

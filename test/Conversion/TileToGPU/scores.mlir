@@ -49,3 +49,31 @@ func.func @bias(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table
     }
   return
 }
+
+// -----
+
+// A constant is the code's own, wherever the loops have it.
+
+// CHECK-LABEL: func.func @constant(
+// CHECK-SAME:    %[[TABLE:[a-z0-9]+]]: memref<?xf32> {mla.name = "arg4"}
+// CHECK:         mla_gpu.map
+// CHECK:           memref.load %[[TABLE]][%c0{{(_[0-9]+)?}}]
+func.func @constant(%q: memref<?x?x16x576xbf16>, %k: memref<?x64x1x576xbf16>, %table: memref<?x?xi32>,
+                    %lens: memref<?xi32>, %factor: memref<?xf32>, %scale: f32, %out: memref<?x?x16x512xbf16>) {
+  mla.decode
+    q(%q : memref<?x?x16x576xbf16>)
+    k(%k : memref<?x64x1x576xbf16>)
+    table(%table : memref<?x?xi32>)
+    seq_lens(%lens : memref<?xi32>)
+    scale(%scale : f32)
+    out(%out : memref<?x?x16x512xbf16>)
+    head_dim_v = 512
+    score {
+    ^bb0(%b: i32, %h: i32, %qpos: i32, %kpos: i32, %s: f32):
+      %zero = arith.constant 0 : index
+      %x = memref.load %factor[%zero] : memref<?xf32>
+      %y = arith.mulf %s, %x : f32
+      mla.yield %y : f32
+    }
+  return
+}
