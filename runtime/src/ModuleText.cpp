@@ -8,8 +8,6 @@
 
 #include "ModuleText.h"
 
-#include <algorithm>
-
 using namespace mlir;
 
 namespace mla_jit {

@@ -15,8 +15,8 @@
 namespace mla_jit {
 
 /// MLIR recurses, as it parses and later: on brackets, on aliases that are used
-/// in other aliases, on signs of a number. Text with too many levels of these,
-/// from anyone, would end the process.
+/// in other aliases, on operators. Text with too many levels of these, or that
+/// is too long with what its aliases stand for, would end the process.
 llvm::Error checkNesting(llvm::StringRef text);
 
 } // namespace mla_jit

@@ -145,28 +145,77 @@ TEST(CInterfaceCompileTest, TextThatIsNestedTooDeeply) {
   EXPECT_TRUE(compiled) << compiled.status().message();
 }
 
-// They nest as what they stand for, wherever their lines end.
+// They nest as what they stand for, however they are written.
 TEST(CInterfaceCompileTest, AliasesThatNestTooDeeply) {
   mla::Engine engine = engineFor("host");
-  auto compile = [&](const char *alias, int count) {
-    std::string text = "#a0 = 1\n!a0 = f32\n";
+  auto compile = [&](const char *alias, int count, const char *before = "") {
+    std::string text = before;
+    text += "#0 = loc(\"f\")\n#a0 = 1\n!a0 = f32\n";
     for (int i = 1; i < count; ++i)
       text += llvm::formatv(alias, i, i - 1).str();
-    return engine.compile((text + "module {}").c_str(), "f", "problem");
+    // Where it is printed, if there is one.
+    std::string name = llvm::formatv("a{0}", count - 1).str();
+    if (alias[0] == '!')
+      text += "func.func private @f(!" + name + ")\n";
+    else if (alias[1] == 'a')
+      text += "func.func private @f() attributes {a = #" + name + "}\n";
+    return engine.compile(text.c_str(), "f", "problem");
   };
-  for (const char *alias : {"#a{0} = [#a{1}]\n", "#a{0} =\n\n[#a{1}]\n",
-                            "#a{0} = distinct[{0}]\n // of\n<#a{1}>\n",
-                            "!a{0} = tuple\n // of\n<!a{1}>\n"}) {
+  for (const char *alias :
+       {"#a{0} = [#a{1}]\n", "#a{0} =\n\n[#a{1}]\n", "#a{0} // [\n = [#a{1}]\n",
+        "#a{0} = distinct[{0}]\n // of\n<#a{1}>\n",
+        "!a{0} = tuple\n // of\n<!a{1}>\n", "!a{0} = () -> !a{1}\n",
+        "!a{0} = () ->\n!a{1}\n", "#{0} = loc(callsite(#{1}at #{1}))\n"}) {
     auto many = compile(alias, 100000);
     EXPECT_EQ(many.status().code(), MLA_E_COMPILE) << alias;
     EXPECT_NE(std::string(many.status().message()).find("of aliases"),
               std::string::npos)
         << many.status().message();
-    auto some = compile(alias, 200);
+    auto some = compile(alias, 120);
     EXPECT_TRUE(some) << some.status().message();
   }
-  auto flat = compile("#a{0} = [#a0, {1}]\n", 1000);
-  EXPECT_TRUE(flat) << flat.status().message();
+  // A ">" in front of a sign.
+  auto behind = compile("#a{0} = [#a{1}]\n", 100000,
+                        "memref.global @g : memref<2xf32>= dense<0.0>\n");
+  EXPECT_EQ(behind.status().code(), MLA_E_COMPILE);
+  auto doubled = compile("#a{0} = [#a{1}, #a{1}]\n", 60);
+  EXPECT_NE(std::string(doubled.status().message()).find("tokens"),
+            std::string::npos)
+      << doubled.status().message();
+  for (const char *alias : {"#a{0} = [#a0, {0}]\n", "#a{0} = -{0} : i32\n",
+                            "!a{0} = memref<{0}xf32>\n"}) {
+    auto flat = compile(alias, 1000);
+    EXPECT_TRUE(flat) << flat.status().message();
+  }
+}
+
+// Where brackets are not what they look like.
+TEST(CInterfaceCompileTest, TextThatHidesHowDeeplyItIsNested) {
+  mla::Engine engine = engineFor("host");
+  auto compile = [&](const std::string &text) {
+    return engine.compile((text + "\nmodule {}").c_str(), "f", "problem");
+  };
+  auto repeated = [](const std::string &what, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += what;
+    return text;
+  };
+  std::string set = "affine_set<(d0) : (d0 >= 0" +
+                    repeated(", d0 > = 0, d0 <= 9", 250) + ")>";
+  auto one = compile("#a = " + set);
+  EXPECT_TRUE(one) << one.status().message();
+  std::string deep = repeated("[", 100000);
+  for (const std::string &text :
+       {"#a = " + repeated(repeated("[", 200) + set + ", ", 500),
+        "#a = affine_map<(d0) -> (d0" + repeated(" mod 3", 100000) + ")>",
+        // Read again behind the first ">>".
+        "#a = [#arith<fastmath<none //>>, " + deep + "\n>",
+        "#a = [#arith.fastmath<none //>, " + deep + "\n>"})
+    EXPECT_EQ(compile(text).status().code(), MLA_E_COMPILE);
+  auto commented =
+      compile("#a = [#arith.fastmath<none // all - of it\n>] // <[");
+  EXPECT_TRUE(commented) << commented.status().message();
 }
 
 TEST(CInterfaceCompileTest, UnalignedKernelsTakeNoScheduleThatNeedsAlignment) {
