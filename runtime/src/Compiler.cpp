@@ -316,7 +316,7 @@ llvm::Expected<CompileResult> compile(const CompileRequest &request,
                                       Stage stage) {
   if (!request.chip.empty())
     if (auto chip = mla::findGPUChip(request.chip); !chip)
-      return invalid(ofOption("chip"), chip.takeError());
+      return invalid(ofOption("target"), chip.takeError());
   // On a thread where LLVM's fatal errors do no harm.
   return mla::runContainedFor<CompileResult>(
       "compile", [request, stage] { return Compilation(request).run(stage); },

@@ -23,9 +23,9 @@ using namespace mlir;
 
 namespace mla_jit {
 
-static llvm::Error refuse(const char *option, const mla::NoTarget &why) {
+static llvm::Error refuse(const mla::NoTarget &why) {
   return fail(why.isKnown ? FailureKind::Unsupported : FailureKind::Invalid,
-              ofOption(option), "{0}", why.reason);
+              ofOption("target"), "{0}", why.reason);
 }
 
 static llvm::Expected<TargetInfo> makeTargetInfo(const std::string &cpu) {
@@ -34,7 +34,7 @@ static llvm::Expected<TargetInfo> makeTargetInfo(const std::string &cpu) {
   mla::NoTarget why;
   FailureOr<mla::TargetAttr> target = mla::makeHostTarget(&context, cpu, why);
   if (failed(target))
-    return refuse("cpu", why);
+    return refuse(why);
   return TargetInfo{target->getCpu().str(),  target->getFeatures().str(),
                     target->getVectorBits(), target->getVectorRegisters(),
                     target->getL1Bytes(),    target->getL2Bytes()};
@@ -47,9 +47,9 @@ llvm::Expected<TargetInfo> describeTarget(const std::string &cpu) {
 
 llvm::Error checkChip(const std::string &chip) {
   if (auto known = mla::findGPUChip(chip); !known)
-    return invalid(ofOption("chip"), known.takeError());
+    return invalid(ofOption("target"), known.takeError());
   auto why = mla::whyNoCudaTarget(chip);
-  return why ? refuse("chip", *why) : llvm::Error::success();
+  return why ? refuse(*why) : llvm::Error::success();
 }
 
 /// Before a kernel is found on disk, so no more is loaded than it takes.

@@ -91,12 +91,12 @@ llvm::Expected<ContextPtr> Engine::State::openDeviceOfChip() {
     return opened;
   }
   return toError(
-      {.kind = FailureKind::Compile,
-       .message = "stage 'device': option 'chip' requires that of device " +
+      {.kind = FailureKind::Unsupported,
+       .message = "stage 'device': option 'target' requires that of device " +
                   std::to_string(device.ordinal) + " to run code, which is " +
                   device.chip + " (" + device.name + "), but got " +
                   options.chip + ": it can be compiled, not run",
-       .argument = "chip"});
+       .argument = "target"});
 }
 
 llvm::Expected<std::string> Engine::State::chip() {
@@ -210,7 +210,7 @@ llvm::Expected<TargetInfo> Engine::target() const {
     return chip.takeError();
   auto known = mlir::mla::findGPUChip(*chip);
   if (!known)
-    return invalid(ofOption("chip"), known.takeError());
+    return invalid(ofOption("target"), known.takeError());
   return TargetInfo{std::move(*chip), "", 0, 0, 0, 0};
 }
 

@@ -53,10 +53,11 @@ llvm::Expected<std::unique_ptr<KernelState>>
 loadHostKernel(const CompileResult &compiled,
                std::shared_ptr<WorkerPool> pool) {
   if (!compiled.missingFeature.empty())
-    return createStringError(llvm::formatv(
-        "the kernel is compiled for '{0}', but this machine has no {1}: "
-        "it can be compiled, not run",
-        compiled.cpu, compiled.missingFeature));
+    return unsupported(ofOption("target"),
+                       "requires a CPU that has what this machine has to run "
+                       "the kernel, but got '{0}', of which it lacks {1}: it "
+                       "can be compiled, not run",
+                       compiled.cpu, compiled.missingFeature);
   auto start = std::chrono::steady_clock::now();
   auto state = std::make_unique<HostKernel>(compiled);
   state->pool = std::move(pool);

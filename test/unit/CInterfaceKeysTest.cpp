@@ -106,6 +106,20 @@ TEST_F(CInterfaceKeysTest, QueriesMatterAsFarAsTheScheduleDoes) {
   }
 }
 
+TEST_F(CInterfaceKeysTest, WithoutATableItsTypeDoesNotMatter) {
+  mla::Engine engine = engineOf(MLA_POLICY_FORBID);
+  mla_spec spec = gpuSpec();
+  spec.table_kind = MLA_TABLE_NONE;
+  std::string digest = refuse(engine, spec).digest;
+  spec.table_dtype = MLA_I64;
+  spec.page_size = 7;
+  EXPECT_EQ(refuse(engine, spec).digest, digest);
+  spec.table_kind = MLA_TABLE_DENSE;
+  std::string wide = refuse(engine, spec).digest;
+  spec.table_dtype = MLA_I32;
+  EXPECT_NE(refuse(engine, spec).digest, wide);
+}
+
 // Keys are made without them.
 TEST_F(CInterfaceKeysTest, MaskAndScoreCodeChooseNoSchedule) {
   mla::Engine engine = engineOf(MLA_POLICY_FORBID);
@@ -135,7 +149,7 @@ TEST_F(CInterfaceKeysTest, ADeviceWithoutKernelsIsRefused) {
   for (mla::Status status :
        {engine.isSupported(gpuSpec()), engine.prepare(gpuSpec()).status()}) {
     EXPECT_EQ(status.code(), MLA_E_UNSUPPORTED);
-    EXPECT_STREQ(status->argument, "chip");
+    EXPECT_STREQ(status->argument, "target");
   }
 }
 

@@ -63,6 +63,11 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
       {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "a-b"; }},
       {"symbol", MLA_E_INVALID, [](mla_spec &s) { s.symbol = "2nd"; }},
       {"operation", MLA_E_INVALID, [](mla_spec &s) { s.operation = 2; }},
+      {"features", MLA_E_INVALID,
+       [](mla_spec &s) {
+         s.features = MLA_FEATURE_TABLE_ROWS;
+         s.table_kind = MLA_TABLE_NONE;
+       }},
       {"max_batch", MLA_E_INVALID, [](mla_spec &s) { s.max_batch = -1; }},
   };
   for (const auto &[field, code, change] : kCases) {
@@ -86,28 +91,50 @@ TEST(CInterfaceTest, BadSpecsNameTheField) {
 // Of a target that there is: why. A name that says nothing is wrong.
 TEST(CInterfaceTest, TargetsWithoutKernelsSaySo) {
   struct {
-    const char *target, *field;
+    const char *target;
     mla_code code;
     const char *given;
   } const kCases[] = {
-      {"cuda:sm_80", "chip", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_80'"},
-      {"cuda:sm_90", "chip", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_90'"},
-      {"cuda:sm_100a", "chip", MLA_E_UNSUPPORTED, "but got 'sm_100a'"},
-      {"cuda:sm_99", "chip", MLA_E_INVALID, "is 'sm_99'"},
-      {"host:x86-64", "cpu", MLA_E_UNSUPPORTED, "AVX2 and FMA, but 'x86-64'"},
-      {"host:nosuch", "cpu", MLA_E_INVALID, "but got 'nosuch'"}};
+      {"cuda:sm_80", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_80'"},
+      {"cuda:sm_90", MLA_E_UNSUPPORTED, "(sm_90a), but got 'sm_90'"},
+      {"cuda:sm_100a", MLA_E_UNSUPPORTED, "but got 'sm_100a'"},
+      {"cuda:sm_99", MLA_E_INVALID, "is 'sm_99'"},
+      {"host:x86-64", MLA_E_UNSUPPORTED, "AVX2 and FMA, but 'x86-64'"},
+      {"host:nosuch", MLA_E_INVALID, "but got 'nosuch'"}};
   auto problem = makeEngine().compile(smallSpec(), "problem");
   ASSERT_TRUE(problem) << problem.status().message();
-  for (const auto &[target, field, code, given] : kCases) {
+  for (const auto &[target, code, given] : kCases) {
     mla::Engine engine = makeEngine(
         [&](mla_engine_options &options) { options.target = target; });
     mla::Status status = engine.isSupported(smallSpec());
-    EXPECT_EQ(refusal(status, code), field) << target;
+    EXPECT_EQ(refusal(status, code), "target") << target;
     EXPECT_TRUE(std::strstr(status.message(), given)) << status.message();
     // Nor of MLIR text.
     auto tile = engine.compile(problem->c_str(), "decode.mlir", "tile");
     EXPECT_EQ(tile ? MLA_OK : tile.status().code(), code) << target;
   }
+}
+
+// No machine has all that these have: compiled once, and kept for those that
+// do.
+TEST(CInterfaceTest, KernelsForOtherCPUsAreNotRun) {
+  Scratch scratch;
+  int numRefused = 0;
+  for (const char *target : {"host:znver4", "host:graniterapids"}) {
+    mla::Engine engine = makeEngine([&](mla_engine_options &options) {
+      options.target = target;
+      options.cache_dir = scratch.path.c_str();
+    });
+    for (int i = 0; i < 2; ++i) {
+      auto kernel = engine.prepare(smallSpec());
+      if (kernel)
+        continue;
+      ++numRefused;
+      EXPECT_EQ(refusal(kernel.status(), MLA_E_UNSUPPORTED), "target");
+    }
+    EXPECT_EQ(countersOf(engine).compiles, 1u) << target;
+  }
+  EXPECT_GE(numRefused, 2);
 }
 
 TEST(CInterfaceTest, BadOptionsNameTheField) {

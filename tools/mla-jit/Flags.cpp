@@ -70,10 +70,9 @@ Expected<std::unique_ptr<PublicEngine>> EngineFlags::makeEngine() const {
 Error EngineFlags::explain(Error error) const {
   std::string message = toString(std::move(error));
   StringRef reason = message;
-  if (reason.consume_front("option 'cpu' "))
-    return createStringError("--host-cpu " + reason);
-  if (reason.consume_front("option 'chip': "))
-    return createStringError("--chip: " + reason);
+  if (reason.consume_front("option 'target'"))
+    return createStringError((target == "host" ? "--host-cpu" : "--chip") +
+                             reason);
   if (reason.starts_with("stage 'device'"))
     return createStringError("--target " + Twine(target) + ": " + reason);
   return createStringError(message);

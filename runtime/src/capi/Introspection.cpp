@@ -156,8 +156,9 @@ static llvm::Expected<const T *> elementAt(const std::vector<T> &all,
   if (index >= 0 && static_cast<size_t>(index) < all.size())
     return &all[index];
   return invalid(ofArgument("index"),
-                 "requires a number from 0 to {0}, but got {1}",
-                 static_cast<int64_t>(all.size()) - 1, index);
+                 "requires one of the {0} that there are, from 0 on, but got "
+                 "{1}",
+                 all.size(), index);
 }
 
 mla_code mla_kernel_get_sizes(mla_kernel *handle, int32_t batch, int32_t totalQ,

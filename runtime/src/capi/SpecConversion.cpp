@@ -128,6 +128,10 @@ static llvm::Error checkSupported(const mla_spec &spec) {
                        "unaligned or shared_schedule, but got the bits {0:x}: "
                        "no pass lowers the others yet",
                        spec.features & ~kFeatures);
+  if (spec.features & MLA_FEATURE_TABLE_ROWS &&
+      spec.table_kind == MLA_TABLE_NONE)
+    return invalid(ofSpec("features"), "requires a table for table_rows, but "
+                                       "table_kind is MLA_TABLE_NONE");
   if (spec.mask_mod)
     return unsupported(
         ofSpec("mask_mod"),
@@ -267,10 +271,12 @@ llvm::Expected<Spec> toSpec(const mla_spec &given, std::string_view target) {
   spec.layout = given.table_kind == MLA_TABLE_NONE    ? KVLayout::Dense
                 : given.table_kind == MLA_TABLE_DENSE ? KVLayout::Paged
                                                       : KVLayout::CSR;
+  spec.tableDType = orI32(given.table_dtype);
   if (spec.layout != KVLayout::Dense)
     spec.pageSize = given.page_size;
+  else if (given.table_dtype == MLA_I64)
+    spec.tableDType = DType::I32; // there is none
   spec.tableRows = given.features & MLA_FEATURE_TABLE_ROWS;
-  spec.tableDType = orI32(given.table_dtype);
   spec.lengthDType = orI32(given.length_dtype);
   spec.raggedQ = given.features & MLA_FEATURE_RAGGED_Q;
   spec.mask = !(given.mask & MLA_MASK_CAUSAL) ? "none"
