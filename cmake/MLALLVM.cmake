@@ -29,6 +29,10 @@ if(NOT LLVM_ENABLE_RTTI)
   message(FATAL_ERROR "mla-jit requires an LLVM built with RTTI, "
     "but ${LLVM_DIR} (${LLVM_PACKAGE_VERSION}) was built without it")
 endif()
+if(NOT LLVM_ENABLE_ZSTD)
+  message(FATAL_ERROR "mla-jit requires an LLVM built with zstd, which compresses cached kernels, "
+    "but ${LLVM_DIR} (${LLVM_PACKAGE_VERSION}) was built without it")
+endif()
 if(MLA_LINK_STATIC)
   # The exported MLIR targets bring libLLVM.so with them, so the archives are
   # named as files. lld takes archives in any order and only what is used.

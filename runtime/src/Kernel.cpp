@@ -10,7 +10,9 @@
 #include "ArgumentRules.h"
 #include "Engine.h"
 #include "Failure.h"
+#include "KernelEntry.h"
 #include "KernelState.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using llvm::createStringError;
@@ -37,14 +39,6 @@ llvm::Error checkLimits(const KernelInfo &info) {
   return llvm::Error::success();
 }
 
-static bool parsesAsStage(std::string_view name) {
-  auto stage = parseStage(name);
-  if (stage)
-    return true;
-  llvm::consumeError(stage.takeError());
-  return false;
-}
-
 Kernel::Kernel(std::unique_ptr<KernelState> loaded)
     : state(std::move(loaded)), description(state->info),
       rules(std::make_shared<ArgumentRules>(description)) {}
@@ -61,22 +55,21 @@ const std::string &Kernel::digest() const { return state->digest; }
 size_t Kernel::codeBytes() const { return state->codeBytes; }
 size_t Kernel::deviceBytes() const { return state->deviceBytes; }
 
-llvm::Expected<std::string_view> Kernel::stage(std::string_view name) const {
-  llvm::SmallVector<cache::Section> stages;
+llvm::Expected<std::string> Kernel::stage(std::string_view name) const {
+  std::vector<std::string_view> stages;
   if (state->entry)
-    for (const cache::Section &section : state->entry->sections())
-      if (parsesAsStage(section.name))
-        stages.push_back(section);
-  if (!state->report.empty())
-    stages.push_back({toString(Stage::Report), state->report});
-  std::string names;
-  for (const cache::Section &stage : stages) {
-    if (stage.name == name)
-      return stage.content;
-    names += (names.empty() ? "" : ", ") + std::string(stage.name);
+    stages = stagesOf(*state->entry);
+  if (llvm::is_contained(stages, name))
+    return readStage(*state->entry, name);
+  if (!state->report.empty()) {
+    stages.push_back(toString(Stage::Report));
+    if (name == stages.back())
+      return state->report;
   }
   return invalid(ofArgument("stage"), "requires one of {0}, but got '{1}'",
-                 names.empty() ? "none (a kernel of MLIR text)" : names, name);
+                 stages.empty() ? "none (a kernel of MLIR text)"
+                                : llvm::join(stages, ", "),
+                 name);
 }
 
 int Kernel::numWorkers() const { return state->numWorkers(); }

@@ -276,10 +276,10 @@ public:
   /// Bytes that it takes on a GPU, as far as they are known: of its code, if
   /// that is a cubin, and of its launch graphs.
   size_t deviceBytes() const;
-  /// The text (or code) of a stage of its compilation, valid as long as the
-  /// kernel; an error that lists them. A kernel of MLIR text has none but the
+  /// The text (or code) of a stage of its compilation; an error that lists
+  /// them. A kernel of MLIR text has none but the
   /// report of a driver.
-  llvm::Expected<std::string_view> stage(std::string_view name) const;
+  llvm::Expected<std::string> stage(std::string_view name) const;
 
   /// Workers of the engine that made it: threads, or SMs.
   int numWorkers() const;

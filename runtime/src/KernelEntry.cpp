@@ -9,8 +9,11 @@
 #include "KernelEntry.h"
 #include "KernelInfoFormat.h"
 #include "cache/Format.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Compression.h"
 
 #include <bit>
+#include <list>
 
 using llvm::createStringError;
 
@@ -46,6 +49,41 @@ static bool readCompilation(std::string_view bytes, CompileResult &compiled) {
   return reader.atEnd();
 }
 
+static llvm::Error ofNoKernel() {
+  return createStringError("the entry of the cache is of no kernel");
+}
+
+namespace zstd = llvm::compression::zstd;
+
+/// Of the text of a stage a tenth is left, on disk and in memory, and loading a
+/// kernel reads none. Code is stored as it is: what a load does with it is
+/// quicker than to decompress it.
+static std::string compress(llvm::StringRef content) {
+  llvm::SmallVector<uint8_t, 0> packed;
+  zstd::compress(llvm::arrayRefFromStringRef(content), packed,
+                 zstd::BestSpeedCompression);
+  cache::FormatWriter writer;
+  writer.u64(content.size());
+  writer.raw(llvm::toStringRef(packed));
+  return std::move(writer.out);
+}
+
+static llvm::Expected<std::string> decompress(std::string_view stored) {
+  uint64_t size = cache::FormatReader(stored).u64();
+  if (stored.size() < sizeof(size) || size > cache::Entry::kMaxBytes)
+    return ofNoKernel();
+  stored.remove_prefix(sizeof(size));
+  std::string content(size, '\0');
+  size_t found = size;
+  llvm::Error error =
+      zstd::decompress(llvm::arrayRefFromStringRef(stored),
+                       reinterpret_cast<uint8_t *>(content.data()), found);
+  if (!error && found == size)
+    return content;
+  llvm::consumeError(std::move(error));
+  return ofNoKernel();
+}
+
 /// The section of `CompileResult::text`.
 static std::string_view codeSection(const KernelInfo &info) {
   return toString(info.chip.empty() ? Stage::Object : Stage::PTX);
@@ -57,8 +95,9 @@ cache::Result<cache::Entry> makeEntry(const CompileResult &compiled,
   std::string info = writeKernelInfo(*compiled.info);
   std::string compilation = writeCompilation(compiled);
   std::vector<cache::Section> sections;
+  std::list<std::string> texts;
   for (const auto &[stage, text] : compiled.stages)
-    sections.push_back({stage, text});
+    sections.push_back({stage, texts.emplace_back(compress(text))});
   sections.push_back({codeSection(*compiled.info), compiled.text});
   if (!compiled.cubin.empty())
     sections.push_back({toString(Stage::Cubin), compiled.cubin});
@@ -71,7 +110,7 @@ llvm::Expected<CompileResult> readEntry(const cache::Entry &entry) {
   auto described = entry.section(kInfoSection);
   auto compilation = entry.section(kCompilationSection);
   if (!described || !compilation)
-    return createStringError("the entry of the cache is of no kernel");
+    return ofNoKernel();
   CompileResult compiled;
   auto info = readKernelInfo(*described);
   if (!info)
@@ -79,11 +118,34 @@ llvm::Expected<CompileResult> readEntry(const cache::Entry &entry) {
   compiled.info = std::move(*info);
   auto code = entry.section(codeSection(*compiled.info));
   if (!code || !readCompilation(*compilation, compiled))
-    return createStringError("the entry of the cache is of no kernel");
+    return ofNoKernel();
   compiled.text = std::string(*code);
   if (auto cubin = entry.section(toString(Stage::Cubin)))
     compiled.cubin = std::string(*cubin);
   return compiled;
+}
+
+static bool isCode(std::string_view section) {
+  for (Stage code : {Stage::Object, Stage::PTX, Stage::Cubin})
+    if (section == toString(code))
+      return true;
+  return false;
+}
+
+std::vector<std::string_view> stagesOf(const cache::Entry &entry) {
+  std::vector<std::string_view> stages;
+  for (const cache::Section &section : entry.sections())
+    if (section.name != kInfoSection && section.name != kCompilationSection)
+      stages.push_back(section.name);
+  return stages;
+}
+
+llvm::Expected<std::string> readStage(const cache::Entry &entry,
+                                      std::string_view stage) {
+  auto stored = entry.section(stage);
+  if (!stored)
+    return ofNoKernel();
+  return isCode(stage) ? std::string(*stored) : decompress(*stored);
 }
 
 } // namespace mla_jit

@@ -20,13 +20,20 @@
 
 namespace mla_jit {
 
-/// The code is object code; or PTX, and the cubin if there is one.
+/// The code is object code; or PTX, and the cubin if there is one. The text of
+/// each stage on the way is compressed.
 cache::Result<cache::Entry> makeEntry(const CompileResult &compiled,
                                       const cache::CacheKey &key,
                                       std::string_view buildId);
 
 /// The inverse; without the stages, which stay in the entry.
 llvm::Expected<CompileResult> readEntry(const cache::Entry &entry);
+
+/// Stages whose text or code the entry has.
+std::vector<std::string_view> stagesOf(const cache::Entry &entry);
+/// That of one of them.
+llvm::Expected<std::string> readStage(const cache::Entry &entry,
+                                      std::string_view stage);
 
 } // namespace mla_jit
 

@@ -198,8 +198,9 @@ KernelStore::loadFound(const KernelKeys &keys, const Found &found, Load &load) {
     if (failure.kind == FailureKind::Compile &&
         found.origin != KernelOrigin::Compiled)
       return refuse(std::move(failure));
-    std::string ptx(toString(Stage::PTX));
-    keepFailed(keys, ptx, found.entry.section(ptx).value_or(""), failure);
+    bool isPTX = !compiled->info->chip.empty();
+    keepFailed(keys, std::string(toString(Stage::PTX)),
+               isPTX ? compiled->text : std::string(), failure);
     return toCacheError(std::move(failure));
   }
   if (found.origin == KernelOrigin::Archive)

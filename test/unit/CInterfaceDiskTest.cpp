@@ -62,9 +62,10 @@ static int workWithoutDisk(const std::string &path) {
 TEST(CInterfaceDiskTest, AFullDisk) {
   TemporaryDirectory directory;
   int status = inChild([&] {
-    // An entry has 200 KiB.
-    return mountSmall(directory.path()) ? workWithoutDisk(directory / "cache")
-                                        : kCannotTest;
+    // An entry has 60 KiB.
+    return mountSmall(directory.path(), "16k")
+               ? workWithoutDisk(directory / "cache")
+               : kCannotTest;
   });
   if (status == kCannotTest)
     GTEST_SKIP() << "requires the right to mount";
