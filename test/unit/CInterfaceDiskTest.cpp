@@ -231,3 +231,30 @@ TEST(CInterfaceDiskTest, AnEntryThatIsNoKernel) {
   expectMadeAgain("no compilation", withSection(good, "compilation", "x"));
   expectMadeAgain("no code", withSection(good, "obj", ""));
 }
+
+// Loading reads no text: whoever asks for it is told, and nobody else.
+TEST(CInterfaceDiskTest, AnEntryWithTextThatCannotBeRead) {
+  using namespace std::literals;
+  for (std::string_view tile :
+       {""sv, "short"sv, "\xff\xff\xff\xff\xff\xff\xff\xff"sv,
+        "\5\0\0\0\0\0\0\0tile?"sv}) {
+    TemporaryDirectory directory;
+    Events events;
+    std::filesystem::path file = directory.path() + written().path;
+    ::mkdir(file.parent_path().c_str(), 0700);
+    overwrite(file, withSection(written().good, "tile", tile));
+    mla::Engine engine = engineOf(directory.path(), events);
+    auto kernel = engine.prepare(smallSpec());
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    EXPECT_EQ(kernel->info()->origin, MLA_ORIGIN_DISK);
+    EXPECT_TRUE(givesTheMeans(engine, *kernel));
+    auto text = kernel->stage("tile");
+    ASSERT_FALSE(text);
+    EXPECT_NE(std::string(text.status().message()).find("is of no kernel"),
+              std::string::npos)
+        << text.status().message();
+    auto other = kernel->stage("problem");
+    ASSERT_TRUE(other) << other.status().message();
+    EXPECT_NE(other->find("mla.decode"), std::string::npos);
+  }
+}
