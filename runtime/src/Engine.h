@@ -170,7 +170,7 @@ public:
   /// Threads; of a GPU the SMs that are used. With a chip the option
   /// 'numWorkers', which asks no driver; else 0 if there is no device.
   int numWorkers() const;
-  /// What is compiled for, or why the option 'cpu' or 'chip' names nothing, or
+  /// What is compiled for, or why the option 'target' names nothing, or
   /// there is no device to ask for its chip.
   llvm::Expected<TargetInfo> target() const;
   /// The GPU of the option 'device', or why there is none.

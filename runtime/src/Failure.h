@@ -123,7 +123,7 @@ llvm::Error unsupported(Subject subject, const char *format, Ts &&...values) {
   return fail(FailureKind::Unsupported, subject, format,
               std::forward<Ts>(values)...);
 }
-/// The subject, and why it is wrong: "option 'chip': ...".
+/// The subject, and why it is wrong: "option 'target': ...".
 llvm::Error invalid(Subject subject, llvm::Error why);
 
 } // namespace mla_jit

@@ -55,8 +55,8 @@ static llvm::Error ofNoKernel() {
 
 namespace zstd = llvm::compression::zstd;
 
-/// Of the text of a stage a tenth is left, on disk and in memory, and loading a
-/// kernel reads none. Code is stored as it is: what a load does with it is
+/// Of the text of a stage a seventh is left, on disk and in memory, and loading
+/// a kernel reads none. Code is stored as it is: what a load does with it is
 /// quicker than to decompress it.
 static std::string compress(llvm::StringRef content) {
   llvm::SmallVector<uint8_t, 0> packed;

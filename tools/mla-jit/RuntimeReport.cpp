@@ -48,12 +48,12 @@ Error reportRuntime(RuntimeBenchOptions options, const std::string &json) {
   auto figures = benchRuntime(options);
   if (!figures)
     return figures.takeError();
-  outs() << formatv("{0,-28}{1,12}{2,12}\n", "", "median", "goal");
+  outs() << formatv("{0,-31}{1,12}{2,12}\n", "", "median", "goal");
   json::Array rows;
   for (const RuntimeFigure &figure : *figures) {
     std::string goal =
         figure.goal ? "< " + timeText(figure.goal, 0) : std::string();
-    outs() << formatv("{0,-28}{1,12}{2,12}  {3}{4}\n", figure.name,
+    outs() << formatv("{0,-31}{1,12}{2,12}  {3}{4}\n", figure.name,
                       timeText(figure.seconds, 2), goal,
                       figure.isMet() ? "" : "MISSED; ", figure.note);
     rows.push_back(json::Object{{"name", figure.name},

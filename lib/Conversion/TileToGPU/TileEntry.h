@@ -58,9 +58,8 @@ struct TileEntry {
 };
 
 /// Finds the ops of an entry, and gives its score code constants of its own.
-/// Fails with an error that says what is not as
-/// mla-tile, mla-split-kv and mla-specialize-tiles make it, or that no
-/// dataflow of a GPU can do.
+/// Fails with an error that says what is not as mla-tile, mla-split-kv and
+/// mla-specialize-tiles make it, or that no dataflow of a GPU can do.
 FailureOr<TileEntry> analyzeTileEntry(func::FuncOp func, TargetAttr target);
 
 /// The dataflows, by the schedule's names of them. Each emits storage,
