@@ -63,14 +63,14 @@ int main(void) {
   args.table = tensor(table, MLA_I32, 2, BATCH, 2, 0, 0);
   args.softmax_scale = 0.1f;
   args.workspace_bytes = sizes.workspace_bytes;
-  args.workspace = aligned_alloc(sizes.alignment,
-                                 (sizes.workspace_bytes / sizes.alignment + 1) *
-                                     sizes.alignment);
+  char *memory = malloc(sizes.workspace_bytes + sizes.alignment);
+  args.workspace =
+      memory + sizes.alignment - (uintptr_t)memory % sizes.alignment;
   if (!check(mla_launch(kernel, NULL, &args, &status), &status))
     return 1;
   printf("mean key: %.2f %.2f\n", out[0], out[(size_t)HEADS * D_V]);
 
-  free(args.workspace), free(q), free(k), free(out);
+  free(memory), free(q), free(k), free(out);
   mla_kernel_release(kernel);
   mla_engine_destroy(engine);
   return 0;
